@@ -1,0 +1,65 @@
+"""The pure core can do no I/O: an allow-list, because a deny-list forgets. import-linter does the rest."""
+
+import ast
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+PURE = [
+    "amends.common.answers",
+    "amends.common.envelope",
+    "amends.common.events",
+    "amends.common.explain",
+    "amends.common.frozen",
+    "amends.common.identity",
+    "amends.common.loop",
+    "amends.common.policy",
+    "amends.common.standing",
+    "amends.common.upcast",
+    "amends.evaluator.admission",
+    "amends.evaluator.decider",
+    "amends.evaluator.projections",
+]
+STDLIB = [
+    *["__future__", "collections", "dataclasses", "datetime", "enum", "functools", "hashlib", "itertools", "json"],
+    *["math", "re", "textwrap", "types", "typing", "uuid"],
+]
+CALM = {*STDLIB, "pydantic"}
+# What an allowed import, or none at all, still gives: the clock, randomness, the outside.
+RESTLESS_NAMES = {"uuid1", "uuid4", "open", "print", "input", "eval", "exec", "__import__"}
+RESTLESS_ATTRIBUTES = {"now", "today", "utcnow", "uuid1", "uuid4"}
+
+
+def tree(module: str) -> ast.Module:
+    spec = find_spec(module)
+    assert spec is not None, f"{module} is listed as pure and does not exist"
+    assert spec.origin is not None
+    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+
+
+def imports(node: ast.AST) -> list[str]:
+    """Full names, since `from a import b` may mean the module a.b. A relative one starts with a dot: never calm."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names]
+    return []
+
+
+def is_calm(name: str) -> bool:
+    return name.partition(".")[0] in CALM or any(f"{name}.".startswith(f"{pure}.") for pure in PURE)
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_a_pure_module_imports_only_what_cannot_do_io(module: str) -> None:
+    named = {name for node in ast.walk(tree(module)) for name in imports(node)}
+    assert {name for name in named if not is_calm(name)} == set()
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_a_pure_module_awaits_nothing_and_has_no_clock_and_no_randomness(module: str) -> None:
+    nodes = list(ast.walk(tree(module)))
+    assert {node.id for node in nodes if isinstance(node, ast.Name)} & RESTLESS_NAMES == set()
+    assert {node.attr for node in nodes if isinstance(node, ast.Attribute)} & RESTLESS_ATTRIBUTES == set()
+    assert [node for node in nodes if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)] == []
