@@ -1,0 +1,17 @@
+"""The log's writer: the only home of writing SQL.
+
+    with writer.transaction() as tx:
+        known = tx.known([(loop, key), ...])
+        stored = tx.stored(names)
+        tx.append(rows)
+        tx.save(loops, timers, outstanding, claims)
+        tx.advance(head)
+
+Leaving the block commits; an exception rolls back, and nothing was written.
+"""
+
+from amends.evaluator.writer.failures import BlobMismatch, Duplicate, OutOfOrder, is_connection_error
+from amends.evaluator.writer.transaction import Pair, Tx
+from amends.evaluator.writer.writer import Writer
+
+__all__ = ["BlobMismatch", "Duplicate", "OutOfOrder", "Pair", "Tx", "Writer", "is_connection_error"]

@@ -1,0 +1,134 @@
+"""What the writer says to the database: built with SQLAlchemy, compiled once, and then sent as it is.
+
+SQLAlchemy would look each statement up in its cache whenever it is executed, and take longer for that than SQLite takes
+to execute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, Dialect, String, Table, bindparam, delete, insert, select, update
+from sqlalchemy.dialects import sqlite
+
+from amends.common.log.queries import EVENTS, HEAD, ONE
+from amends.common.log.tables import blob_chunks, blobs, claims, events, head, loops, outstanding, parked, timers
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+    Upsert = postgresql.Insert | sqlite.Insert
+
+Statement = sa.Select[*tuple[Any, ...]] | sa.Delete
+
+
+class Sized:
+    """A statement about many things, in a few sizes, so that a database prepares each of them once."""
+
+    SIZES = (1, 4, 16, 64, 256)
+
+    def __init__(self, dialect: Dialect, about: Callable[[int], Statement]) -> None:
+        """`about` builds the statement about so many things; its parameters are the things' parts, in order."""
+        self._about = about
+        self._dialect = dialect
+        self._texts: dict[int, str] = {}
+
+    def portions(self, things: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Statements and parameters, for any number of things; the last thing fills up to the size."""
+        largest = self.SIZES[-1]
+        for start in range(0, len(things), largest):
+            some = things[start : start + largest]
+            size = next(size for size in self.SIZES if size >= len(some))
+            yield self._text(size), tuple(chain(chain.from_iterable(some), some[-1] * (size - len(some))))
+
+    def _text(self, size: int) -> str:
+        if size not in self._texts:
+            self._texts[size] = str(self._about(size).compile(dialect=self._dialect))
+        return self._texts[size]
+
+
+class Statements:
+    """The statements of a transaction. Those that write take a row of their table, as it is."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        """Compiles them all, but the sizes that nobody has asked for yet."""
+        self._dialect = dialect
+        self.lock = self._text(HEAD.add_columns(self._clock()).with_for_update())
+        self.advance = self._text(update(head).where(head.c.id == ONE), *HEAD.selected_columns.keys())
+        self.append = self._text(insert(events))
+        self.save = {table: self._text(self._upsert(table)) for table in (loops, claims)}
+        self.set = {table: self._text(insert(table)) for table in (timers, outstanding)}
+        self.forget = {table: Sized(dialect, _forget(table)) for table in (timers, outstanding)}
+        self.known = Sized(dialect, _known)
+        self.stored = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck, loops.c.state, loops.c.pos))
+        self.versions = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck))
+        self.park = self._park()
+        self.put_chunk = self._put_chunk()
+        self.finish_blob = self._insert(blobs).on_conflict_do_nothing()
+
+    def _text(self, statement: sa.ClauseElement, *columns: str) -> str:
+        return str(statement.compile(dialect=self._dialect, column_keys=columns or None))
+
+    def _insert(self, table: Table) -> Upsert:
+        if self._dialect.name == "sqlite":
+            return sqlite.Insert(table)
+        from sqlalchemy.dialects.postgresql import Insert  # noqa: PLC0415 - slow to load, and not used by most
+
+        return Insert(table)
+
+    def _clock(self) -> ColumnElement[Any]:
+        if self._dialect.name == "sqlite":
+            return sa.null()  # it has no clock but this machine's
+        seconds = sa.func.extract("epoch", sa.func.clock_timestamp())
+        return sa.cast(seconds * sa.literal_column("1000000"), sa.BigInteger)
+
+    def _upsert(self, table: Table) -> sa.ClauseElement:
+        row = self._insert(table)
+        changed = {column.name: row.excluded[column.name] for column in table.c if not column.primary_key}
+        return row.on_conflict_do_update(index_elements=list(table.primary_key), set_=changed)
+
+    def _park(self) -> sa.Insert:
+        row = self._insert(parked)
+        latest = {name: row.excluded[name] for name in ("last", "subject", "reason", "detail")}
+        return row.on_conflict_do_update(
+            index_elements=[parked.c.service, parked.c.sha], set_={**latest, "times": parked.c.times + 1}
+        ).returning(parked.c.id)
+
+    def _put_chunk(self) -> sa.Insert:
+        row = self._insert(blob_chunks)
+        return row.on_conflict_do_update(
+            index_elements=list(blob_chunks.primary_key),
+            set_={"data": row.excluded.data},
+            where=blob_chunks.c.data != row.excluded.data,
+        )
+
+
+BLOB = select(blobs.c.sha).where(blobs.c.sha == bindparam("sha"))
+# Locked, because on PostgreSQL somebody else may be putting the same blob, or worse, another under its name.
+CHUNKS = (
+    select(blob_chunks.c.data).where(blob_chunks.c.sha == bindparam("sha")).order_by(blob_chunks.c.n).with_for_update()
+)  # fmt: skip
+DROP_CHUNKS = delete(blob_chunks).where(blob_chunks.c.sha == bindparam("sha"), blob_chunks.c.n >= bindparam("start"))
+UNPARK = delete(parked).where(parked.c.id == bindparam("parked_id"))
+
+
+def _known(size: int) -> Statement:
+    # A join, because for `(loop, key) IN (...)` SQLite reads the whole table.
+    pairs = [(bindparam(f"loop{n}", type_=String), bindparam(f"key{n}", type_=String)) for n in range(size)]
+    asked = sa.values(sa.column("loop", String), sa.column("key", String), name="asked").data(pairs).cte()
+    return EVENTS.join_from(asked, events, (events.c.loop == asked.c.loop) & (events.c.key == asked.c.key))
+
+
+def _of_loops(*columns: ColumnElement[Any]) -> Callable[[int], Statement]:
+    return lambda size: select(loops.c.loop, *columns).where(loops.c.loop.in_(_names(size)))
+
+
+def _forget(table: Table) -> Callable[[int], Statement]:
+    return lambda size: delete(table).where(table.c.loop.in_(_names(size)))
+
+
+def _names(size: int) -> list[sa.BindParameter[str]]:
+    return [bindparam(f"loop{n}", type_=String) for n in range(size)]

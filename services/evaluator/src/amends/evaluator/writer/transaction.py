@@ -1,0 +1,132 @@
+"""One transaction of the recorder: what it may ask and write while it holds the head's lock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import Connection, Table, bindparam, func, select
+
+from amends.common.envelope import Row
+from amends.common.log import tables
+from amends.common.log.queries import AT, HISTORY, MANY, known_blobs, rows_of
+from amends.common.rows import ClaimRow, Head, LoopRow, OutstandingRow, Stored, TimerRow
+from amends.evaluator.writer.failures import Duplicate, OutOfOrder
+from amends.evaluator.writer.statements import Sized, Statements
+
+Pair = tuple[str, str]  # a loop and a key
+
+
+class Tx:
+    """Under the head's lock nobody else writes. `head` is the end of the log, `now` the time of its next events."""
+
+    head: Head
+    now: int
+
+    def __init__(self, connection: Connection, statements: Statements) -> None:
+        """Takes the lock; who began the transaction on this connection ends it."""
+        self._connection = connection
+        self._cursor = connection.connection.cursor()  # the driver's own: what goes through it is compiled already
+        self._driver = connection.dialect.loaded_dbapi
+        self._statements = statements
+        self._cursor.execute(statements.lock)
+        [(*columns, clock)] = self._cursor.fetchall()
+        self.head = Head(*columns)
+        self.now = max(clock or time.time_ns() // 1_000, self.head.time)  # no clock may take the log's back
+        self._end = self.head.pos
+
+    # --- what is known ---------------------------------------------------------------------------------------------
+
+    def known(self, pairs: Sequence[Pair]) -> dict[Pair, Row]:
+        """Those of the keys that are in the log, with their events."""
+        return {(columns[1], columns[3]): Row(*columns) for columns in self._asked(self._statements.known, pairs)}
+
+    def row(self, pos: int) -> Row | None:
+        """The event at this position."""
+        return next(iter(rows_of(self._connection.execute(AT, {"pos": pos}))), None)
+
+    def history(self, loop: str) -> list[Row]:
+        """All events of a loop in order."""
+        return rows_of(self._connection.execute(HISTORY, {"loop": loop, "upto": MANY}))
+
+    def versions(self, names: Sequence[str]) -> dict[str, tuple[int, str]]:
+        """Version and `stuck` of those loops that exist: enough to know whether a cached state is still the state."""
+        found = self._asked(self._statements.versions, list(zip(names)))
+        return {loop: (version, stuck) for loop, version, stuck in found}
+
+    def stored(self, names: Sequence[str]) -> dict[str, Stored]:
+        """Those of the loops that exist, with their state."""
+        return {loop: Stored(*columns) for loop, *columns in self._asked(self._statements.stored, list(zip(names)))}
+
+    def has_blobs(self, shas: Sequence[str]) -> set[str]:
+        """Those of the blobs that are stored to the end."""
+        return known_blobs(self._connection, shas)
+
+    def claims_live(self) -> int:
+        """How many attempts are being worked on."""
+        return self._connection.execute(CLAIMS_LIVE).scalar_one()
+
+    def spent_on(self, day: int) -> int:
+        """Millionths of a dollar that were spent on a day or are reserved for it."""
+        return int(self._connection.execute(SPENT, {"on": day}).scalar_one())
+
+    # --- what is written -------------------------------------------------------------------------------------------
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add events behind the log's end. Raises OutOfOrder for a gap and Duplicate for a taken key or version."""
+        if [row.pos for row in rows] != list(range(self._end + 1, self._end + 1 + len(rows))):
+            raise OutOfOrder(f"{len(rows)} rows do not follow position {self._end} without a gap")
+        try:
+            self._write(self._statements.append, [_COLUMNS(row) for row in rows])
+        except self._driver.IntegrityError as error:
+            raise Duplicate(str(error)) from error
+        self._end += len(rows)
+
+    def save(
+        self,
+        loops: Sequence[LoopRow] = (),
+        timers: Mapping[str, Sequence[TimerRow]] | None = None,
+        outstanding: Mapping[str, Sequence[OutstandingRow]] | None = None,
+        claims: Sequence[ClaimRow] = (),
+    ) -> None:
+        """Bring the projections up to date. Timers and outstanding requests replace all those of the loops named."""
+        self._write(self._statements.save[tables.loops], loops)
+        self._replace(tables.timers, timers or {})
+        self._replace(tables.outstanding, outstanding or {})
+        self._write(self._statements.save[tables.claims], claims)
+
+    def advance(self, to: Head) -> None:
+        """Move the head onto the last event that was appended."""
+        if to.pos != self._end or to.time < self.head.time or to.epoch != self.head.epoch:
+            raise OutOfOrder(f"the head cannot go from {self.head} to {to}: the last event is at {self._end}")
+        self._write(self._statements.advance, [to])
+        self.head = to
+
+    def check_complete(self) -> None:
+        """Raises OutOfOrder when the head was not moved onto the last event."""
+        if self.head.pos != self._end:
+            raise OutOfOrder(f"the last event is at {self._end} and the head stays at {self.head.pos}")
+
+    def _asked(self, statement: Sized, things: Sequence[tuple[str, ...]]) -> Iterator[tuple[Any, ...]]:
+        for sql, parameters in statement.portions(things):
+            self._cursor.execute(sql, parameters)
+            yield from self._cursor.fetchall()
+
+    def _replace(
+        self, table: Table, now: Mapping[str, Sequence[TimerRow]] | Mapping[str, Sequence[OutstandingRow]]
+    ) -> None:
+        for sql, parameters in self._statements.forget[table].portions(list(zip(now))):
+            self._cursor.execute(sql, parameters)
+        self._write(self._statements.set[table], list(chain.from_iterable(now.values())))
+
+    def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+        if rows:
+            self._cursor.executemany(sql, rows)
+
+
+_COLUMNS: Callable[[Row], tuple[object, ...]] = attrgetter(*tables.events.c.keys())
+CLAIMS_LIVE = select(func.count()).select_from(tables.claims).where(tables.claims.c.live)
+SPENT = select(func.coalesce(func.sum(tables.claims.c.usd_micro), 0)).where(tables.claims.c.day == bindparam("on"))

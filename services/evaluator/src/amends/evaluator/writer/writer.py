@@ -1,0 +1,128 @@
+"""The Writer: its connection, its transactions, and what is kept beside the log: parked bytes and blobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from amends.common.log.engine import database, sqlite_file, writing
+from amends.common.log.tables import CHUNK
+from amends.evaluator.writer.failures import BlobMismatch, is_connection_error
+from amends.evaluator.writer.statements import BLOB, CHUNKS, DROP_CHUNKS, UNPARK, Statements
+from amends.evaluator.writer.transaction import Tx
+
+
+class Writer:
+    """Writes one log's database. For one thread, the recorder's; only `checkpoint` may be called from another."""
+
+    def __init__(self, url: str) -> None:
+        """Connects to nothing yet: the first transaction does, and the next one after a lost connection."""
+        self._url = database(url)
+        self._engine = writing(self._url)
+        self._statements = Statements(self._engine.dialect)
+        self._connection: Connection | None = None
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._drop()
+        self._engine.dispose()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Tx]:
+        """The head's lock and all that is done under it; waits while another evaluator has it."""
+        with self._begun() as connection:
+            tx = Tx(connection, self._statements)
+            yield tx
+            tx.check_complete()
+
+    def park(self, service: str, reason: str, data: bytes, detail: str = "", subject: str = "") -> int:
+        """Keep bytes that cannot be recorded, for a human, and answer their id; the same again are only counted."""
+        now = time.time_ns() // 1_000
+        words = {"service": service, "subject": subject, "reason": reason, "detail": detail}
+        seen = {"time": now, "last": now, "times": 1}
+        kept = {"sha": sha256(data).hexdigest(), "size": len(data), "data": data}
+        row = {name: storable(word) for name, word in words.items()} | seen | kept
+        with self._begun() as connection:
+            return int(connection.execute(self._statements.park, row).scalar_one())
+
+    def unpark(self, parked_id: int) -> bool:
+        """Let go of parked bytes; whether there were any."""
+        with self._begun() as connection:
+            return connection.execute(UNPARK, {"parked_id": parked_id}).rowcount > 0
+
+    def put_blob(self, content: bytes) -> str:
+        """Store a blob whole and answer its sha256. One that is stored already costs one query."""
+        sha = sha256(content).hexdigest()
+        with self._begun() as connection:
+            if connection.execute(BLOB, {"sha": sha}).first() is None:
+                parts = [content[start : start + CHUNK] for start in range(0, len(content), CHUNK)]
+                for n, part in enumerate(parts):
+                    connection.execute(self._statements.put_chunk, {"sha": sha, "n": n, "data": part})
+                self._finish(connection, sha, len(content), len(parts))
+        return sha
+
+    def put_chunk(self, sha: str, n: int, data: bytes) -> None:
+        """Store part n, from 0, of a blob that is being put; a finished one stays as it is."""
+        if len(data) > CHUNK or n < 0:
+            raise ValueError(f"part {n} of a blob has {len(data)} bytes, at most {CHUNK}")
+        with self._begun() as connection:
+            if connection.execute(BLOB, {"sha": sha}).first() is None:
+                connection.execute(self._statements.put_chunk, {"sha": sha, "n": n, "data": data})
+
+    def finish_blob(self, sha: str, size: int, chunks: int) -> None:
+        """Make the blob exist, if its parts are what its name says; if not, forget them and raise BlobMismatch."""
+        with self._begun() as connection:
+            finished = connection.execute(BLOB, {"sha": sha}).first() is not None
+            if finished or self._finish(connection, sha, size, chunks):
+                return
+            connection.execute(DROP_CHUNKS, {"sha": sha, "start": 0})
+        raise BlobMismatch(f"{chunks} parts are not the {size} bytes of {sha}: put them again")
+
+    def checkpoint(self) -> int:
+        """Move SQLite's write-ahead log into the database, so that no commit has to; answers the pages left in it."""
+        if sqlite_file(self._url) is None:
+            return 0
+        connection = self._engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            [(_busy, written, moved)] = cursor.fetchall()
+        finally:
+            connection.close()
+        return int(written) - int(moved)
+
+    def _finish(self, connection: Connection, sha: str, size: int, chunks: int) -> bool:
+        connection.execute(DROP_CHUNKS, {"sha": sha, "start": chunks})
+        content = b"".join(connection.execute(CHUNKS, {"sha": sha}).scalars())
+        if len(content) != size or sha256(content).hexdigest() != sha:
+            return False
+        connection.execute(self._statements.finish_blob, {"sha": sha, "size": size})
+        return True
+
+    @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        try:
+            with self._connection.begin():
+                yield self._connection
+        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
+            if is_connection_error(error):
+                self._drop()
+            raise
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.invalidate()
+            self._connection.close()
+            self._connection = None
+
+
+def storable(words: str) -> str:
+    """Text that every store keeps: no NUL, no lone surrogates, and not endless."""
+    return words[:2_000].encode(errors="replace").decode().replace("\0", "?")
