@@ -1,0 +1,106 @@
+"""`amends up`: a nats-server of our own and all services that exist, in one process, with one directory of data."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from amends.common.bus.embedded import EmbeddedServer, NotStarted
+from amends.common.log import LogUnreachable
+from amends.common.log.engine import database, named
+from amends.common.logs import set_up
+from amends.common.settings import Settings
+from amends.evaluator.app import Evaluator, run
+
+OK, FAILED, UNREACHABLE = 0, 1, 3
+
+
+class InUse(Exception):
+    """Another amends works with this directory."""
+
+
+def main(settings: Settings) -> int:
+    """Run until a signal; answers the exit code."""
+    set_up(settings.log_level, settings.secrets)
+    try:
+        with owned(settings.data_dir):
+            asyncio.run(_up(settings))
+    except (InUse, NotStarted, LogUnreachable) as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return UNREACHABLE
+    except ExceptionGroup as group:
+        for failure in group.exceptions:
+            sys.stderr.write(f"amends: {type(failure).__name__}: {failure}\n")
+        return FAILED
+    return OK
+
+
+def serve(settings: Settings) -> int:
+    """`amends run evaluator`: the evaluator alone, on a NATS that somebody else runs."""
+    set_up(settings.log_level, settings.secrets)
+    if not settings.nats_url:
+        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
+        return 2
+    try:
+        asyncio.run(_evaluate(settings, settings.nats_address))
+    except LogUnreachable as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return UNREACHABLE
+    except ExceptionGroup as group:
+        for failure in group.exceptions:
+            sys.stderr.write(f"amends: {type(failure).__name__}: {failure}\n")
+        return FAILED
+    return OK
+
+
+async def _up(settings: Settings) -> None:
+    async with _bus(settings) as nats_url:
+        where = settings.data_dir / "nats.url"
+        where.write_text(nats_url + "\n")
+        try:
+            await _evaluate(settings, nats_url)
+        finally:
+            where.unlink(missing_ok=True)
+
+
+async def _evaluate(settings: Settings, nats_url: str) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+
+    async def ready(_evaluator: Evaluator, ops: str) -> None:
+        sys.stderr.write(f"amends: up. log {named(database(settings.database))}, health and metrics {ops}\n")
+        sys.stderr.flush()
+
+    await run(settings, nats_url, stop, ready)
+
+
+@asynccontextmanager
+async def _bus(settings: Settings) -> AsyncIterator[str]:
+    if settings.nats_url:
+        yield settings.nats_address
+        return
+    async with EmbeddedServer(settings.data_dir / "nats") as server:
+        yield server.url
+
+
+@contextmanager
+def owned(data_dir: Path) -> Iterator[None]:
+    """The directory, made if it is not there, and ours alone; a predecessor that was killed holds nothing."""
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InUse(f"{data_dir} is in use by another amends: stop it, or give another --data-dir") from error
+        yield
+    finally:
+        os.close(lock)

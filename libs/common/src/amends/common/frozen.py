@@ -1,0 +1,45 @@
+"""What being frozen allows: replacing without `__init__`, and keeping answers, since what they are about stays so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from dataclasses import replace  # the type checker knows this one's fields
+else:
+    _made, _given = object.__new__, object.__setattr__
+
+    def replace(old, /, **changes):
+        """The same value with some fields changed, five times as fast as `dataclasses.replace`: states are wide."""
+        new = _made(old.__class__)
+        _given(new, "__dict__", old.__dict__ | changes)
+        return new
+
+
+One = TypeVar("One")
+Other = TypeVar("Other")
+Answer = TypeVar("Answer")
+KEPT = 256
+
+
+def remembered(question: Callable[[One, Other], Answer]) -> Callable[[One, Other], Answer]:
+    """A pure question about two frozen values, asked about the same again and again. Nobody may change an answer."""
+    kept: dict[int, tuple[One, Other, Answer]] = {}
+
+    @wraps(question)
+    def asked(one: One, other: Other) -> Answer:
+        known = kept.get(id(one))  # found by identity: what is kept here cannot make room for another of the same id
+        if known is not None and known[0] is one and known[1] is other:
+            return known[2]
+        answer = question(one, other)
+        if len(kept) >= KEPT:
+            kept.clear()
+        kept[id(one)] = (one, other, answer)
+        return answer
+
+    return asked
+
+
+__all__ = ["remembered", "replace"]

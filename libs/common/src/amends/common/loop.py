@@ -1,0 +1,955 @@
+"""What a loop is, folded from its facts: `evolve` says what each fact means and never what to do about it.
+
+    watching -> settling -> collecting -> fixing -> pushing -> awaiting_review -> done
+                    ^            `-> watching   `-> awaiting_review   |
+                    `---------------- needs_human <-------------------'      paused, done: from anywhere
+
+Stored are the phases that decisions bring about (resting, collecting, fixing, pushing, stopped). Watching, settling,
+awaiting_review and needs_human are how a resting loop looks under a policy: `standing.status` says which it is.
+
+`evolve` is total and silent: it takes every fact ever written, in any order, raises nothing and knows no policy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+from typing import Literal, NamedTuple, TypeVar, assert_never
+
+from amends.common.envelope import Event
+from amends.common.events import (
+    AccessChanged,
+    Author,
+    AuthorChecked,
+    Change,
+    ChecksFinished,
+    Collected,
+    CommandAccepted,
+    CommandGiven,
+    CommandName,
+    CommandRefused,
+    CommentAdded,
+    CommentDeleted,
+    CommentEdited,
+    CommentsFailed,
+    CommentsFetched,
+    CycleFinished,
+    DeliveryParked,
+    Escalated,
+    Fact,
+    Failure,
+    FixFailed,
+    FixPrepared,
+    FixPushed,
+    FixRequested,
+    FixStarted,
+    ItemKind,
+    Judgement,
+    LoopFinished,
+    LoopOpened,
+    LoopPaused,
+    LoopResumed,
+    LoopStuck,
+    Notified,
+    NotifyFailed,
+    Past,
+    PolicyChanged,
+    PolicyObserved,
+    PrClosed,
+    PrObserved,
+    PushRefused,
+    PushRequested,
+    ReviewApproved,
+    ReviewCommented,
+    ReviewDismissed,
+    ReviewRejected,
+    ReviewRequested,
+    Scope,
+    ThreadResolved,
+    ThreadUnresolved,
+    TimerFired,
+    Usage,
+    Verdict,
+    seen_as,
+)
+from amends.common.frozen import replace
+from amends.common.identity import LoopKind, kind_of
+from amends.common.policy import Overrides, Policy, Severity, merged
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+HOUR = 3_600_000_000
+DAY = 24 * HOUR
+EMPTY_BODY = "0" * 16
+NUMBER = re.compile("[0-9]{1,19}")
+TRUSTED = frozenset({"admin", "maintain", "write"})
+
+
+class Phase(StrEnum):
+    """Whose turn it is: nobody's, a worker's, or a human's."""
+
+    RESTING = "resting"
+    COLLECTING = "collecting"
+    FIXING = "fixing"
+    PUSHING = "pushing"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where and when in the log something was said."""
+
+    pos: int = 0
+    version: int = 0
+    time: int = 0
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The latest value of a snapshot: how many there were, which it is, and the forge's own date of it."""
+
+    n: int
+    pos: int
+    value: str
+    updated: int | None
+
+
+@dataclass(frozen=True)
+class Review:
+    """A review; `permission` is None until its author was checked."""
+
+    author: Author
+    verb: str = ""
+    head: str = ""
+    dismissed: bool = False
+    permission: str | None = None
+    overdue: str = ""
+    mark: Mark = Mark()
+
+
+@dataclass(frozen=True)
+class Hint:
+    """News of a comment, not its text; no body means that it was deleted."""
+
+    author: Author
+    body: str
+    updated: int
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Item:
+    """One piece of feedback: the version that was collected last, the news since, and the verdict of each version.
+
+    `hints` arrived since collecting began, `asked` before; both make the item newer than `version`; `voices` are all
+    who were heard in it. `named` says that a command asked for it, `waived` that a human put it aside, `absent` that
+    the forge does not show it any more. What is said after it was `resolved` (by the forge's clock: `closed_at`) opens
+    it again: `reopened` is the version that holds those words.
+    """
+
+    kind: ItemKind
+    author: Author | None = None
+    review: int | None = None
+    version: str = ""
+    hints: dict[str, Hint] = field(default_factory=dict)
+    asked: dict[str, Hint] = field(default_factory=dict)
+    voices: tuple[str, ...] = ()
+    verdicts: dict[str, Judgement] = field(default_factory=dict)
+    resolved: bool = False
+    closed_at: int = 0
+    reopened: str = ""
+    absent: bool = False
+    named: bool = False
+    waived: bool = False
+    ours: bool = False
+    fixed: int = 0
+    first_cycle: int = 0
+    questioned: str = ""
+    severity: Severity | None = None
+    path: str = ""
+    line: int | None = None
+    text: str = ""
+    mark: Mark = Mark()
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that was not accepted or refused yet."""
+
+    name: CommandName
+    author: Author
+    text: str
+    permission: str | None
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why the running attempt ended, and when it may begin again."""
+
+    reason: Failure
+    mark: Mark
+    retry_after: int = 0
+    retry: bool = False
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Who works on the attempt: the slot that holds it, and the process it runs in."""
+
+    holder: str
+    run: str
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The fix that came out of an attempt."""
+
+    base: str
+    changes: tuple[Change, ...]
+    verdicts: tuple[Verdict, ...]
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Push:
+    """A push that was asked for."""
+
+    again: int
+    mark: Mark
+    overdue: bool = False
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The running cycle. `tries` are its attempts that failed by their own fault, `outage` since when others fail."""
+
+    rules: Policy
+    scope: Scope
+    head: str
+    rejecting: tuple[str, ...]
+    requested: Mark
+    fetched: Mark | None = None
+    claim: Claim | None = None
+    prepared: Prepared | None = None
+    push: Push | None = None
+    pushes: int = 0
+    pushed: str = ""
+    pushed_items: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    failed: Failed | None = None
+    tries: int = 0
+    outage: int = 0
+    outages: int = 0
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Something the notifier was asked to tell and has not told."""
+
+    fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | LoopFinished
+    mark: Mark
+    overdue: bool = False
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a claim reserves while it is live, and what it spent afterwards, in millionths of a dollar."""
+
+    holder: str
+    run: str
+    day: int
+    live: bool
+    usd_micro: int
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One change on its way to being accepted (or, for two kinds, where settings live)."""
+
+    id: str
+    version: int = 0
+    pos: int = 0
+    time: int = 0
+    opened: bool = False
+    ref: str = ""
+    pull: PrObserved | None = None
+    closed: str = ""
+    slots: dict[str, Slot] = field(default_factory=dict)
+    reviews: dict[int, Review] = field(default_factory=dict)
+    items: dict[str, Item] = field(default_factory=dict)
+    permissions: dict[str, str] = field(default_factory=dict)
+    strangers: tuple[int, ...] = ()
+    seen: tuple[str, ...] = ()
+    commands: dict[str, Command] = field(default_factory=dict)
+    checked_early: dict[str, str] = field(default_factory=dict)
+    paused: str = ""
+    phase: Phase = Phase.RESTING
+    n: int = 0
+    k: int = 0
+    used: int = 0
+    granted: int = 0
+    cycle: Cycle | None = None
+    workspace: str = ""
+    ask: str = ""
+    ending: Literal["", "skip", "accepted", "ready", "stopped"] = ""
+    hold: str = ""
+    settled: str = ""
+    woken: Mark = Mark()
+    ended: int = 0
+    pushed: str = ""
+    wrote: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    awaiting: bool = False
+    human: str = ""
+    finished: str = ""
+    finished_at: int = 0
+    finishes: int = 0
+    spent: Usage = Usage()
+    claims: dict[str, Spent] = field(default_factory=dict)
+    history: tuple[Past, ...] = ()
+    asks: dict[int, Ask] = field(default_factory=dict)
+    told: tuple[int, ...] = ()
+    parked: dict[str, str] = field(default_factory=dict)
+    rules: Overrides = Overrides()
+    rules_error: str = ""
+    fixing_off: str = ""
+    fixing_on: int = 0
+
+    @property
+    def kind(self) -> LoopKind:
+        """Whether it follows a change or holds settings."""
+        return kind_of(self.id)
+
+
+def evolve(loop: Loop, event: Event) -> Loop:  # noqa: C901, PLR0915 - one arm for each fact, and nothing in it
+    """The loop after one more event."""
+    fact, mark = event.fact, Mark(event.pos, event.version, event.time)
+    loop = replace(loop, version=event.version, pos=event.pos, time=event.time)
+    if fact.slot:
+        loop = _numbered(loop, fact, mark)
+    match fact:
+        case PrObserved() | PrClosed() | AccessChanged():
+            return _seen(loop, fact, mark)
+        case ReviewRejected() | ReviewApproved() | ReviewCommented() | ReviewDismissed():
+            return _reviewed(loop, fact, mark)
+        case CommentAdded() | CommentEdited():
+            place = Place(f"{fact.kind}/{fact.root}", fact.kind, fact.node, fact.comment == fact.root)
+            return _hinted(loop, place, Hint(fact.author, fact.body, micros(fact.updated_at), mark))
+        case CommentDeleted():
+            return _deleted(loop, fact, mark)
+        case ThreadResolved() | ThreadUnresolved():
+            return _resolved(loop, fact, mark)
+        case ChecksFinished():
+            return _checked(loop, fact, mark)
+        case AuthorChecked():
+            return _author(loop, fact, mark)
+        case CommandGiven():
+            return _commanded(loop, fact, mark)
+        case CommandAccepted():
+            return _accepted(loop, fact, mark)
+        case CommandRefused():
+            return replace(loop, commands=_without(loop.commands, fact.of))
+        case PolicyChanged():
+            return replace(loop, rules=merged(loop.rules, fact.values))
+        case PolicyObserved():
+            if fact.error or fact.values is None:
+                return replace(loop, rules_error=f"line {fact.line or '?'}: {fact.error}")
+            return replace(loop, rules=fact.values, rules_error="")
+        case FixRequested():
+            return _requested(loop, fact, mark)
+        case CommentsFetched() | CommentsFailed() | FixStarted() | FixPrepared() | FixFailed() | PushRequested():
+            return _worked(loop, fact, mark)
+        case FixPushed() | PushRefused():
+            return _published(loop, fact, mark)
+        case CycleFinished():
+            return _asking(loop if fact.again else _cycled(loop, fact, mark), fact, mark)
+        case ReviewRequested():
+            return _asking(loop, fact, mark)
+        case Escalated():
+            return _escalated(loop, fact, mark)
+        case LoopFinished():
+            if not fact.again:
+                loop = replace(
+                    loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ending="", ask="",
+                    human="", phase=Phase.RESTING,
+                )  # fmt: skip
+            return _asking(loop, fact, mark)
+        case Notified() | NotifyFailed():
+            recent = tuple(time for time in loop.told if time > mark.time - HOUR)
+            return replace(
+                loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if fact.last else loop.asks
+            )
+        case DeliveryParked():
+            return replace(loop, parked={**loop.parked, f"{fact.of}/{fact.service}": fact.error})
+        case LoopOpened():
+            return replace(loop, opened=True, ref=fact.ref)
+        case LoopPaused():
+            return _asking(loop if fact.again else replace(loop, paused=fact.of), fact, mark)
+        case LoopResumed():
+            return replace(loop, paused="", woken=mark, fixing_off="", fixing_on=mark.pos)
+        case TimerFired():
+            return _fired(loop, fact, mark)
+        case LoopStuck():
+            return loop
+        case _:
+            assert_never(fact)
+
+
+# --- the pull request and what is said about it --------------------------------------------------------------------
+
+
+def snapshot_value(fact: Fact) -> str:
+    """What a snapshot says, without when: two equal values are the same snapshot."""
+    said = fact.__pydantic_serializer__.to_json(fact, exclude=_UNSAID)
+    return digest(f"{type(fact).__name__}{said.decode()}")
+
+
+_UNSAID = {"type", "updated_at"}
+
+
+def snapshot_updated(fact: Fact) -> int | None:
+    """The forge's own date of a snapshot, if it gives one."""
+    updated: datetime | None = getattr(fact, "updated_at", None)
+    return None if updated is None else micros(updated)
+
+
+def _numbered(loop: Loop, fact: Fact, mark: Mark) -> Loop:
+    before = loop.slots.get(fact.slot)
+    slot = Slot((before.n if before else 0) + 1, mark.pos, snapshot_value(fact), snapshot_updated(fact))
+    return replace(loop, slots={**loop.slots, fact.slot: slot})
+
+
+def _seen(loop: Loop, fact: PrObserved | PrClosed | AccessChanged, mark: Mark) -> Loop:
+    if isinstance(fact, PrClosed):
+        return replace(loop, closed="merged" if fact.merged else "closed", hold="")
+    if isinstance(fact, AccessChanged):
+        return replace(loop, hold="" if fact.access == "granted" else Failure.ACCESS_LOST)
+    if loop.closed:
+        return replace(loop, pull=fact, closed="", finished="", hold="", woken=mark)
+    return replace(loop, pull=fact, hold="")
+
+
+_VERBS = {ReviewRejected: "rejected", ReviewApproved: "approved", ReviewCommented: "commented"}
+
+
+def _reviewed(
+    loop: Loop, fact: ReviewRejected | ReviewApproved | ReviewCommented | ReviewDismissed, mark: Mark
+) -> Loop:
+    known = loop.reviews.get(fact.review, Review(fact.author))
+    if isinstance(fact, ReviewDismissed):
+        return replace(loop, reviews={**loop.reviews, fact.review: replace(known, dismissed=True)})
+    review = replace(known, author=fact.author, verb=_VERBS[type(fact)], head=fact.head, mark=mark)
+    loop = replace(loop, reviews={**loop.reviews, fact.review: review})
+    if fact.body or isinstance(fact, ReviewRejected):  # only a rejection says something without words
+        place = Place(f"review/{fact.review}", "review", fact.node, root=True)
+        loop = _hinted(loop, place, Hint(fact.author, fact.body or EMPTY_BODY, micros(fact.submitted_at), mark))
+    if isinstance(fact, ReviewRejected):
+        for number, finding in enumerate(fact.findings, 1):
+            item = _spoken("finding", fact.author, finding.text, mark)
+            item = replace(item, review=fact.review, severity=finding.severity, path=finding.path, line=finding.line)
+            loop = _with_item(loop, f"finding/{fact.review}/{number}", item)
+    return loop
+
+
+class Place(NamedTuple):
+    """Where something is said: the item, the comment's node in it, and whether that is the item's first."""
+
+    id: str
+    kind: ItemKind
+    node: str
+    root: bool
+
+
+def _hinted(loop: Loop, place: Place, hint: Hint) -> Loop:
+    node, author = place.node, hint.author
+    if author.kind in {"self", "ghost"} or seen_as(node, hint.body) in loop.seen:
+        return loop
+    item = loop.items.get(place.id) or _unknown(place.kind, hint.mark)
+    if not newer(hint, item.hints.get(node)) or not newer(hint, item.asked.get(node)):
+        return loop
+    stranger = is_stranger(loop, author)  # who opens nothing again
+    item = replace(
+        item, author=author if place.root else item.author, hints={**item.hints, node: hint},
+        voices=item.voices if author.account in item.voices else (*item.voices, author.account),
+        waived=item.waived and stranger, absent=item.absent and stranger,
+    )  # fmt: skip
+    return _with_item(loop, place.id, item)
+
+
+def is_stranger(loop: Loop, author: Author) -> bool:
+    """Whether a collection has found that this account's word does not count."""
+    return author.kind != "token" and author.id in loop.strangers
+
+
+def _unknown(kind: ItemKind, mark: Mark) -> Item:
+    """An item of which nothing is known yet; a copy, because making one from its defaults takes five times as long."""
+    return replace(_BLANK, kind=kind, mark=mark)
+
+
+_BLANK = Item("thread")
+
+
+def newer(hint: Hint, known: Hint | None) -> bool:
+    """Whether it says something later than what is known; a deletion is for ever, a tie falls the same way always."""
+    if known is None:
+        return True
+    return bool(known.body) and (not hint.body or (hint.updated, hint.body) > (known.updated, known.body))
+
+
+def _deleted(loop: Loop, fact: CommentDeleted, mark: Mark) -> Loop:
+    id_ = f"{fact.kind}/{fact.root}"
+    item = loop.items.get(id_) or _unknown(fact.kind, mark)
+    gone = Hint(Author(id=0, kind="ghost"), "", 0, mark)
+    hints = {**item.hints, fact.node: gone}
+    return _with_item(loop, id_, replace(item, hints=hints, absent=item.absent or fact.kind == "comment"))
+
+
+def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -> Loop:
+    id_ = f"thread/{fact.root}"
+    item = loop.items.get(id_) or _unknown("thread", mark)
+    if isinstance(fact, ThreadUnresolved):
+        return _with_item(loop, id_, replace(item, resolved=False, closed_at=0))
+    updated = snapshot_updated(fact)
+    item = replace(item, resolved=True, reopened="", closed_at=mark.time if updated is None else updated)
+    return _with_item(loop, id_, item)
+
+
+def _checked(loop: Loop, fact: ChecksFinished, mark: Mark) -> Loop:
+    if fact.conclusion == "none_started":
+        return loop
+    id_ = f"check/{fact.name}"
+    item = loop.items.get(id_)
+    if fact.required and fact.conclusion == "failure" and not fact.fails_on_base:
+        hint = Hint(Author(id=0, login=fact.name, kind="token"), fact.head, snapshot_updated(fact) or mark.time, mark)
+        item = item or replace(_unknown("check", mark), author=hint.author)
+        hints = {**item.hints, fact.head: hint}
+        return _with_item(loop, id_, replace(item, resolved=False, absent=False, waived=False, hints=hints))
+    if item is None:
+        return loop
+    hints, asked = _without(item.hints, fact.head), _without(item.asked, fact.head)
+    resolved = item.resolved or (not hints and item.version in {"", fact.head})
+    return _with_item(loop, id_, replace(item, hints=hints, asked=asked, resolved=resolved))
+
+
+def _author(loop: Loop, fact: AuthorChecked, mark: Mark) -> Loop:
+    loop = replace(loop, permissions={**loop.permissions, fact.author.account: fact.permission})
+    if fact.permission in TRUSTED and fact.author.id in loop.strangers:
+        loop = replace(loop, strangers=tuple(id_ for id_ in loop.strangers if id_ != fact.author.id))
+    kind, _, rest = fact.of.partition("/")
+    if kind == "review" and rest.split("/")[0].isdigit():
+        number = int(rest.split("/")[0])
+        review = loop.reviews.get(number, Review(fact.author))
+        review = replace(review, permission=fact.permission, mark=mark)
+        return replace(loop, reviews={**loop.reviews, number: review})
+    if command := loop.commands.get(fact.of):
+        checked = replace(command, permission=fact.permission)
+        return replace(loop, commands={**loop.commands, fact.of: checked})
+    if kind == "command":
+        return replace(loop, checked_early={**_newest(loop.checked_early), fact.of: fact.permission})
+    return loop
+
+
+# --- commands ------------------------------------------------------------------------------------------------------
+
+
+def _commanded(loop: Loop, fact: CommandGiven, mark: Mark) -> Loop:
+    waiting = loop.commands
+    if loop.paused:  # they wait for the resume, which may not set off more than can be decided at once
+        waiting = _newest({key: one for key, one in waiting.items() if one.permission in {None, *TRUSTED}})
+    command = Command(fact.name, fact.author, fact.text, loop.checked_early.get(fact.key), mark)
+    return replace(loop, commands={**waiting, fact.key: command}, checked_early=_without(loop.checked_early, fact.key))
+
+
+def _newest(entries: dict[str, Value]) -> dict[str, Value]:
+    return dict(list(entries.items())[-5:])
+
+
+def _accepted(loop: Loop, fact: CommandAccepted, mark: Mark) -> Loop:
+    command = loop.commands.get(fact.of)
+    loop = replace(loop, commands=_without(loop.commands, fact.of))
+    match fact.name:
+        case "fix":
+            return replace(_released(loop, mark), ask=fact.of)
+        case "retry":
+            return _retried(loop, mark)
+        case "reset":  # a new beginning of everything that is counted against it
+            return replace(_retried(loop, mark), used=0, granted=0, spent=Usage())
+        case "refine":
+            return _refined(loop, fact.of, command, mark)
+        case "skip" | "accept" | "ready" | "stop":
+            return _ending(loop, fact.name, mark)
+        case "resume":
+            return replace(loop, commands=_without_pauses(loop.commands, command.mark if command else mark))
+        case "pause" | "explain" | "help":
+            return loop
+        case _:
+            assert_never(fact.name)
+
+
+def _ending(loop: Loop, name: Literal["skip", "accept", "ready", "stop"], mark: Mark) -> Loop:
+    match name:
+        case "skip":
+            return replace(_waived(loop), ending="skip" if loop.cycle else "", woken=mark)
+        case "accept":
+            return replace(_waived(loop), ending="accepted")
+        case "ready":
+            return replace(loop, ending="ready")
+        case "stop":
+            return replace(loop, ending="stopped")
+
+
+def _without_pauses(waiting: dict[str, Command], resumed: Mark) -> dict[str, Command]:
+    """A resume takes back every pause that was said before it."""
+    return {key: one for key, one in waiting.items() if one.name != "pause" or one.mark.pos > resumed.pos}
+
+
+def _refined(loop: Loop, key: str, command: Command | None, mark: Mark) -> Loop:
+    loop = _retried(loop, mark) if needs_human(loop) else _released(loop, mark)
+    item = _spoken("command", command.author, command.text, mark) if command else _spoken("command", None, "", mark)
+    return _with_item(loop, key, replace(item, named=True))
+
+
+def needs_human(loop: Loop) -> bool:
+    """Whether it waits for a human's word: it was stopped, or a question is open."""
+    return loop.phase is Phase.STOPPED or any(is_question(item) for item in loop.items.values())
+
+
+def is_question(item: Item) -> bool:
+    """Whether the version that was collected last waits for a human's answer."""
+    asks = item.verdicts.get(item.version) is Judgement.NEEDS_HUMAN
+    return asks and not (item.resolved or item.absent or item.waived)
+
+
+def _released(loop: Loop, mark: Mark) -> Loop:
+    phase = Phase.RESTING if loop.phase is Phase.STOPPED else loop.phase
+    return replace(loop, phase=phase, human="", finished="", hold="", woken=mark)
+
+
+def _retried(loop: Loop, mark: Mark) -> Loop:
+    items = {id_: _opened_again(item) for id_, item in loop.items.items()}
+    return replace(_released(loop, mark), items=items, granted=loop.granted + 1, wrote={})
+
+
+def _opened_again(item: Item) -> Item:
+    """What was left to a human is work again, and what kept coming back or undid itself is forgiven."""
+    left = item.verdicts.get(item.version) in {Judgement.NEEDS_HUMAN, Judgement.DEFERRED}
+    verdicts = _without(item.verdicts, item.version) if left else item.verdicts
+    return replace(item, verdicts=verdicts, named=item.named or left, waived=False, fixed=0)
+
+
+def _waived(loop: Loop) -> Loop:
+    items = {id_: _put_aside(item) if is_open(item) else item for id_, item in loop.items.items()}
+    return replace(loop, items=items, ask="")
+
+
+def _put_aside(item: Item) -> Item:
+    undecided = bool(item.version) and item.verdicts.get(item.version) in UNDECIDED
+    verdicts = {**item.verdicts, item.version: Judgement.DEFERRED} if undecided else item.verdicts
+    return replace(item, verdicts=verdicts, waived=True, named=False)
+
+
+UNJUDGED = frozenset({None, Judgement.SUPERSEDED})
+UNDECIDED = UNJUDGED | {Judgement.NEEDS_HUMAN}
+
+
+def is_open(item: Item) -> bool:
+    """Whether some version of it still waits for a verdict, or for a human's answer."""
+    if item.absent or item.waived:
+        return False
+    if any(hint.body for hint in (*item.hints.values(), *item.asked.values())):
+        return True
+    return bool(item.version) and not item.resolved and item.verdicts.get(item.version) in UNDECIDED
+
+
+def _spoken(kind: ItemKind, author: Author | None, text: str, mark: Mark) -> Item:
+    author = author or Author(id=0, kind="token")
+    hint = Hint(author, digest(text), mark.time, mark)
+    return Item(kind, author=author, text=text, hints={"text": hint}, mark=mark)
+
+
+# --- cycles --------------------------------------------------------------------------------------------------------
+
+
+def _requested(loop: Loop, fact: FixRequested, mark: Mark) -> Loop:
+    items = {
+        id_: replace(item, asked={**item.asked, **item.hints}, hints={}) if item.hints else item
+        for id_, item in loop.items.items()
+    }
+    cycle = Cycle(fact.rules, fact.scope, fact.head, fact.rejecting, mark)
+    if loop.cycle and fact.k > 1:
+        old = loop.cycle
+        cycle = replace(cycle, tries=old.tries + (old.failed is None), outage=old.outage, outages=old.outages)
+    return replace(
+        loop, phase=Phase.COLLECTING, n=fact.n, k=fact.k, cycle=cycle, items=items, ask="", finished="", human=""
+    )  # fmt: skip
+
+
+def _worked(
+    loop: Loop,
+    fact: CommentsFetched | CommentsFailed | FixStarted | FixPrepared | FixFailed | PushRequested,
+    mark: Mark,
+) -> Loop:
+    cycle = loop.cycle
+    if cycle is None or (fact.n, fact.k) != (loop.n, loop.k):
+        return loop
+    match fact:
+        case CommentsFetched():
+            loop = _collected(loop, fact, mark)
+            cycle = replace(cycle, fetched=mark, head=fact.head, conflicts=fact.conflicts)
+            return replace(loop, phase=Phase.FIXING, cycle=cycle)
+        case CommentsFailed():
+            return replace(loop, cycle=_failing(cycle, Failed(fact.reason, mark, fact.retry_after)))
+        case FixStarted():
+            claim = Claim(fact.holder, fact.run, mark)
+            loop = _reserved(loop, fact, mark, cycle.rules)
+            return replace(loop, cycle=replace(cycle, claim=claim), workspace=fact.workspace or loop.workspace)
+        case FixPrepared():
+            prepared = Prepared(fact.base, fact.changes, fact.verdicts, mark)
+            cycle = replace(cycle, prepared=prepared, claim=None, outage=0, outages=0)
+            return replace(_settled(loop, fact.usage), cycle=cycle)
+        case FixFailed():
+            cycle = replace(_failing(cycle, Failed(fact.reason, mark, fact.retry_after)), claim=None)
+            return replace(_settled(loop, fact.usage), cycle=cycle)
+        case PushRequested():
+            cycle = replace(cycle, push=Push(fact.again, mark), pushes=cycle.pushes + 1, failed=None)
+            return replace(loop, phase=Phase.PUSHING, cycle=cycle)
+        case _:
+            assert_never(fact)
+
+
+def _reserved(loop: Loop, fact: FixStarted, mark: Mark, rules: Policy) -> Loop:
+    reserved = round(rules.budget.run_usd * 1_000_000)
+    claim = Spent(fact.holder, fact.run, mark.time // DAY, live=True, usd_micro=reserved)
+    recent = dict(list(loop.claims.items())[-4:])
+    return replace(loop, claims={**recent, f"{fact.n}/{fact.k}": claim})
+
+
+def _settled(loop: Loop, usage: Usage | None) -> Loop:
+    """The running claim is over; what nobody accounted for stays as it was reserved."""
+    step = f"{loop.n}/{loop.k}"
+    claim = loop.claims.get(step)
+    if claim is None or not claim.live:
+        return loop
+    spent = claim.usd_micro if usage is None else usage.usd_micro
+    total = added(loop.spent, usage or Usage(usd_micro=spent))
+    return replace(loop, claims={**loop.claims, step: replace(claim, live=False, usd_micro=spent)}, spent=total)
+
+
+# Failures of the world around us: they wait their turn again and are not held against the cycle.
+OUTAGES = frozenset({Failure.MODEL_OVERLOADED, Failure.GITHUB_UNAVAILABLE, Failure.GITHUB_INCOMPLETE})
+# Failures of the model's account: nobody can fix anything until a human has seen to it.
+MODEL_OFF = frozenset({Failure.MODEL_AUTH, Failure.MODEL_SPEND, Failure.MODEL_UNKNOWN})
+# Failures that begin again at once, a few times.
+RESTARTS = frozenset(
+    {Failure.MOVED, Failure.WORKSPACE_LOST, Failure.CRASHED, Failure.SUPERSEDED, Failure.STALLED}
+)  # fmt: skip
+
+
+def _failing(cycle: Cycle, failed: Failed) -> Cycle:
+    tries = cycle.tries + (failed.reason in RESTARTS)
+    if failed.reason in OUTAGES:
+        cycle = replace(cycle, outage=cycle.outage or failed.mark.time, outages=cycle.outages + 1)
+    return replace(cycle, failed=failed, tries=tries)
+
+
+def _collected(loop: Loop, fact: CommentsFetched, mark: Mark) -> Loop:
+    seen = frozenset(fact.seen)
+    found = {collected.id: collected for collected in fact.items}
+    items = {}
+    for id_ in (*loop.items, *(id_ for id_ in found if id_ not in loop.items)):
+        known, now = loop.items.get(id_), found.get(id_)
+        item = known or _unknown(now.kind if now else "comment", mark)
+        hints = {node: hint for node, hint in item.hints.items() if _unseen(item, node, hint, fact.head, seen)}
+        if now is not None:
+            item = _indexed(item, now, loop.n)
+        items[id_] = replace(item, hints=hints, asked={}, absent=now is None and not hints)
+    strangers = {*loop.strangers, *fact.strangers} - {collected.author.id for collected in fact.items}
+    return replace(loop, items=items, seen=fact.seen, strangers=tuple(sorted(strangers)))
+
+
+def _unseen(item: Item, node: str, hint: Hint, head: str, seen: frozenset[str]) -> bool:
+    """Whether the hint is news even after a collection at `head` that has seen these texts."""
+    if item.kind == "check":
+        return hint.body != head
+    return bool(hint.body) and seen_as(node, hint.body) not in seen
+
+
+def _indexed(item: Item, now: Collected, n: int) -> Item:
+    """The item as it was just collected, in cycle n."""
+    verdicts, reopened = item.verdicts, item.reopened
+    if item.waived and verdicts.get(now.version) in UNDECIDED:
+        verdicts = {**verdicts, now.version: Judgement.DEFERRED}
+    hints = (*item.asked.values(), *item.hints.values())
+    if item.resolved and now.version != item.version and any(hint.updated > item.closed_at for hint in hints):
+        reopened = now.version  # words that count, said after somebody had resolved it
+    return replace(
+        item, kind=now.kind, author=now.author, review=now.review, version=now.version, verdicts=verdicts,
+        resolved=now.resolved and now.version != reopened, reopened=reopened, ours=now.ours, path=now.path,
+        line=now.line, severity=now.severity or item.severity,
+        first_cycle=item.first_cycle if item.version or item.verdicts else n,
+    )  # fmt: skip
+
+
+def _published(loop: Loop, fact: FixPushed | PushRefused, mark: Mark) -> Loop:
+    cycle = loop.cycle
+    if cycle is None or fact.n != loop.n:
+        return loop
+    if isinstance(fact, FixPushed):
+        if loop.pull and cycle.prepared and loop.pull.head == cycle.prepared.base:
+            loop = replace(loop, pull=loop.pull.model_copy(update={"head": fact.sha}))  # GitHub will tell it later
+        return replace(loop, cycle=replace(cycle, pushed=fact.sha, pushed_items=fact.items, failed=None))
+    if fact.k != loop.k:
+        return loop
+    return replace(loop, cycle=_failing(replace(cycle, push=None), Failed(fact.reason, mark)))
+
+
+def _cycled(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
+    loop = _settled(loop, None)
+    items = dict(loop.items)
+    for verdict in fact.verdicts:
+        if item := items.get(verdict.item):
+            items[verdict.item] = _judged(item, verdict)
+    prepared = loop.cycle.prepared if loop.cycle else None
+    wrote = {change.path: (change.before, change.blob) for change in prepared.changes} if prepared else {}
+    pushed = fact.outcome == "pushed"
+    return replace(
+        loop, phase=Phase.RESTING, cycle=None, items=items, used=loop.used + fact.used, ended=mark.version,
+        history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
+        wrote=wrote if pushed else loop.wrote, awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"},
+        hold=fact.reason if fact.outcome == "cancelled" and fact.reason in HOLDS else loop.hold,
+        ending="" if loop.ending == "skip" else loop.ending,
+    )  # fmt: skip
+
+
+def remembered(loop: Loop, finished: CycleFinished) -> tuple[Past, ...]:
+    """The loop's history with this cycle as its last line."""
+    counts = Counter(verdict.judgement for verdict in finished.verdicts)
+    past = Past(
+        n=finished.n, outcome=finished.outcome, reason=finished.reason, sha=finished.sha,
+        verdicts=tuple((judgement, counts[judgement]) for judgement in Judgement if judgement in counts),
+    )  # fmt: skip
+    return (*loop.history, past)[-50:]
+
+
+# Why nothing can start until the pull request is seen in another state.
+HOLDS = frozenset({Failure.DRAFT, Failure.FORK, Failure.BRANCH_GONE, Failure.ACCESS_LOST, Failure.CLOSED})
+
+
+def _judged(item: Item, verdict: Verdict) -> Item:
+    verdicts = {**item.verdicts, verdict.version: verdict.judgement}
+    fixed = item.fixed + (verdict.judgement is Judgement.FIXED)
+    return replace(item, verdicts=verdicts, named=False, fixed=fixed, severity=verdict.severity or item.severity)
+
+
+# --- asking people, and time ---------------------------------------------------------------------------------------
+
+
+def _asking(
+    loop: Loop, fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | LoopFinished, mark: Mark
+) -> Loop:
+    if isinstance(fact, CycleFinished) and fact.outcome == "nothing_to_do":
+        return loop  # nobody is told
+    first = _first_key(fact)
+    asks = {pos: ask for pos, ask in loop.asks.items() if _first_key(ask.fact) != first}
+    return replace(loop, asks={**asks, mark.pos: Ask(fact, mark)})
+
+
+def _first_key(fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | LoopFinished) -> str:
+    return fact.model_copy(update={"again": 0}).key if fact.again else fact.key
+
+
+def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
+    subject, _, rest = fact.of.partition("/")
+    if subject == "ask":  # the notifier is the one who does not answer: nobody to ask again
+        return replace(loop, asks=_without(loop.asks, number(rest)))
+    if fact.again:
+        return _asking(loop, fact, mark)
+    if subject == "review":
+        told = {id_: replace(review, overdue="told") for id_, review in loop.reviews.items() if review.overdue}
+        return _asking(replace(loop, reviews={**loop.reviews, **told}), fact, mark)
+    if loop.kind == "installation":
+        return _asking(replace(loop, fixing_off=fact.reason), fact, mark)
+    if fact.reason == "question":
+        asked = {id_: replace(item, questioned=item.version) for id_, item in loop.items.items() if id_ in fact.items}
+        loop = replace(loop, items={**loop.items, **asked})
+    loop = replace(loop, human=fact.reason)
+    if fact.stops:
+        loop = replace(loop, phase=Phase.STOPPED, ask="", finished="")
+    return _asking(loop, fact, mark)
+
+
+def _fired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
+    name, _, rest = fact.name.partition("/")
+    if name == "settle":
+        return replace(loop, settled=f"{fact.name}/{fact.generation}")
+    id_ = number(rest)
+    if name == "tell" and (ask := loop.asks.get(id_)) and ask.mark.version == fact.generation:
+        return replace(loop, asks={**loop.asks, id_: replace(ask, overdue=True)})
+    if name == "author" and (review := loop.reviews.get(id_)) and review.mark.version == fact.generation:
+        late = "late" if review.permission is None else ""
+        return replace(loop, reviews={**loop.reviews, id_: replace(review, overdue=late)})
+    return _expired(loop, fact, mark) if rest == f"{loop.n}/{loop.k}" else loop
+
+
+def _expired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
+    """A wait of the running attempt is over."""
+    name, cycle = fact.name.partition("/")[0], loop.cycle
+    if cycle is None:
+        return loop
+    failed, claim, push = cycle.failed, cycle.claim, cycle.push
+    if name == "retry" and failed and failed.mark.version == fact.generation:
+        return replace(loop, cycle=replace(cycle, failed=replace(failed, retry=True)))
+    if name == "push" and push and push.mark.version == fact.generation:
+        return replace(loop, cycle=replace(cycle, push=replace(push, overdue=True)))
+    if failed or cycle.prepared:
+        return loop
+    if name == "claim" and claim and claim.mark.version == fact.generation:
+        loop = _settled(loop, None)
+        return replace(loop, cycle=_failing(replace(cycle, claim=None), Failed(Failure.CRASHED, mark)))
+    waiting = cycle.fetched or cycle.requested
+    if name in {"collect", "start"} and claim is None and waiting.version == fact.generation:
+        return replace(loop, cycle=_failing(cycle, Failed(Failure.STALLED, mark)))
+    return loop
+
+
+# --- small parts ---------------------------------------------------------------------------------------------------
+
+
+def digest(text: str) -> str:
+    """A short hash of a text."""
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def number(text: str) -> int:
+    """The number that a name ends in; -1, which nothing has, when it ends in something else."""
+    return int(text) if NUMBER.fullmatch(text) else -1
+
+
+def micros(when: datetime) -> int:
+    """A date in the log's microseconds."""
+    return (when - EPOCH) // timedelta(microseconds=1)
+
+
+def added(one: Usage, other: Usage) -> Usage:
+    """Two costs together."""
+    return Usage(
+        turns=one.turns + other.turns,
+        tokens=one.tokens + other.tokens,
+        usd_micro=one.usd_micro + other.usd_micro,
+        seconds=one.seconds + other.seconds,
+    )
+
+
+def _with_item(loop: Loop, id_: str, item: Item) -> Loop:
+    return replace(loop, items={**loop.items, id_: item})
+
+
+def _without(entries: dict[Key, Value], key: Key) -> dict[Key, Value]:
+    return {name: value for name, value in entries.items() if name != key}

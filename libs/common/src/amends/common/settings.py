@@ -1,0 +1,156 @@
+"""Settings of a process: defaults, then `amends.toml`, then the environment (`AMENDS_*`). Wrong ones stop it at start.
+
+A message names the field, where its value came from and what is expected there; never the value, which may be secret.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from inspect import isclass
+from pathlib import Path
+from socket import gethostname
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+from urllib.parse import quote, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+from amends.common.policy import Overrides
+
+FILE = Path("amends.toml")
+PREFIX = "AMENDS_"
+Place: TypeAlias = tuple[str, ...]
+Said: TypeAlias = dict[str, Any]
+
+# Variables of ours that are no settings: of ./taskw, of tests, of fault runs.
+_OTHERS = {"AMENDS_PYTHON", "AMENDS_FAULTS", "AMENDS_CRASH_AT", "AMENDS_SNAPSHOTS"}
+# What Kubernetes puts into every pod for a Service whose name begins with `amends`.
+_SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$")
+
+
+class SettingsError(Exception):
+    """Some settings are wrong; the message has one line for each."""
+
+
+class Settings(BaseModel):
+    """Addresses, secrets and limits of one process. `policy` is the installation's layer, recorded when it changes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    data_dir: Path = Path(".amends")
+    database: Annotated[str, Field(repr=False)] = ""
+    nats_url: Annotated[str, Field(repr=False, pattern=r"^((nats|tls)://[^\s,]+(,(nats|tls)://[^\s,]+)*)?$")] = ""
+    nats_user: str = ""
+    nats_password: SecretStr = SecretStr("")
+    replicas: Annotated[int, Field(ge=1, le=5)] = 1
+    holder: Annotated[str, Field(pattern=r"^[!-~]{1,150}$")] = gethostname() or "localhost"
+    ops_host: str = "127.0.0.1"
+    ops_port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    grace_seconds: Annotated[float, Field(ge=0, le=86_400)] = 60.0
+    answer_seconds: Annotated[float, Field(gt=0, le=600)] = 5.0
+    batch: Annotated[int, Field(ge=1, le=10_000)] = 256
+    policy: Overrides = Overrides()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _log_in_the_data_dir(cls, said: Said) -> Said:
+        return {"database": f"sqlite:///{said.get('data_dir', '.amends')}/amends.db", **said}
+
+    @property
+    def nats_address(self) -> str:
+        """The addresses of NATS with the credentials in them; nothing means: start one."""
+        if not self.nats_user:
+            return self.nats_url
+        account = f"{quote(self.nats_user, safe='')}:{quote(self.nats_password.get_secret_value(), safe='')}@"
+        return ",".join(url.replace("://", f"://{account}") for url in self.nats_url.split(",") if url)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be printed anywhere."""
+        urls = (self.database, *self.nats_url.split(","))
+        found = (self.nats_password.get_secret_value(), *(urlsplit(url).password or "" for url in urls))
+        return tuple(secret for secret in found if secret)
+
+
+def read(environ: Mapping[str, str] = os.environ, file: Path = FILE) -> Settings:
+    """The settings of this process, or a SettingsError that names everything that is wrong."""
+    said = _file(file)
+    names = {PREFIX + "_".join(place).upper(): place for place in _places(Settings)}
+    wrong = list(_strangers(environ, names))
+    given = {names[name]: name for name in environ if name in names}
+    for place, name in given.items():
+        _put(said, place, _value(environ[name]))
+    try:
+        settings = Settings.model_validate(said)
+    except ValidationError as error:
+        wrong += _complaints(error, given, file)
+    else:
+        if not wrong:
+            return settings
+    raise SettingsError("\n".join(["these settings are wrong:", *(f"  {line}" for line in wrong)]))
+
+
+def _file(file: Path) -> Said:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{file} cannot be read: {error}") from error
+
+
+def _places(model: type[BaseModel], inside: Place = ()) -> Iterator[Place]:
+    """Every setting by its path; sections are no settings of their own."""
+    for name, field in model.model_fields.items():
+        types = (field.annotation, *get_args(field.annotation))
+        section = next((part for part in types if isclass(part) and issubclass(part, BaseModel)), None)
+        yield from _places(section, (*inside, name)) if section else [(*inside, name)]
+
+
+def _put(said: Said, place: Place, value: object) -> None:
+    *sections, name = place
+    for section in sections:
+        inner = said.setdefault(section, {})
+        if not isinstance(inner, dict):
+            return  # the file's own mistake is complained about
+        said = inner
+    said[name] = value
+
+
+def _value(text: str) -> object:
+    """A list is written as JSON; everything else is read by the field's type."""
+    try:
+        return json.loads(text) if text.startswith("[") else text
+    except ValueError:
+        return text
+
+
+# --- what is wrong -------------------------------------------------------------------------------------------------
+
+
+def _strangers(environ: Mapping[str, str], names: Mapping[str, Place]) -> Iterator[str]:
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in names and name not in _OTHERS and not _SERVICE_LINK.search(name):
+            near = get_close_matches(name.removeprefix(PREFIX), [known.removeprefix(PREFIX) for known in names], 1)
+            yield f"{name} (environment): there is no such setting{_meant([PREFIX + known for known in near])}"
+
+
+def _complaints(error: ValidationError, given: Mapping[Place, str], file: Path) -> Iterator[str]:
+    for complaint in error.errors(include_url=False, include_input=False, include_context=False):
+        place = tuple(str(part) for part in complaint["loc"])
+        source = next((name for length in range(len(place), 0, -1) if (name := given.get(place[:length]))), str(file))
+        if complaint["type"] == "extra_forbidden":
+            near = get_close_matches(".".join(place), [".".join(known) for known in _places(Settings)], 1)
+            yield f"{'.'.join(place)} ({source}): there is no such setting{_meant(near)}"
+        else:
+            lists = ', write a list as JSON: ["one", "two"]' if "tuple" in complaint["type"] else ""
+            yield f"{'.'.join(place)} ({source}): {complaint['msg']}{lists}"
+
+
+def _meant(near: list[str]) -> str:
+    return f"; did you mean {near[0]}?" if near else "; take it out"

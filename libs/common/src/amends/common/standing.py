@@ -1,0 +1,406 @@
+"""What stands in a loop under a policy: whose word counts, what waits, what hinders, and what each wait is for.
+
+Pure questions to a loop. The decider acts on the answers, `explain` and the views show them, so all say the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from amends.common.events import Author, Reporter
+from amends.common.frozen import remembered
+from amends.common.loop import (
+    MODEL_OFF,
+    OUTAGES,
+    TRUSTED,
+    UNJUDGED,
+    Hint,
+    Item,
+    Loop,
+    Mark,
+    Phase,
+    Review,
+    is_question,
+    is_stranger,
+    number,
+)
+from amends.common.policy import Overrides, Policy, effective
+
+SECOND = 1_000_000
+MAX_AGAIN = 5
+
+
+class Status(StrEnum):
+    """How the loop looks to people."""
+
+    WATCHING = "watching"
+    SETTLING = "settling"
+    COLLECTING = "collecting"
+    FIXING = "fixing"
+    PUSHING = "pushing"
+    AWAITING_REVIEW = "awaiting_review"
+    NEEDS_HUMAN = "needs_human"
+    PAUSED = "paused"
+    DONE = "done"
+
+
+class Timer(NamedTuple):
+    """A wait: `generation` is the version that armed it; `deadline` when it is about somebody who does not answer."""
+
+    name: str
+    generation: int
+    due: int
+    deadline: bool
+
+
+class Request(NamedTuple):
+    """Something at `pos` that a service has not answered yet."""
+
+    pos: int
+    service: Reporter
+    due: int
+
+
+def policy_for(loop: Loop, installation: Loop, repository: Loop) -> Policy:
+    """The policy in force for this loop, and the versions of the two loops that it was folded from."""
+    return effective(
+        installation.rules,
+        Overrides() if loop.kind == "installation" else repository.rules,
+        loop.pull.full_name if loop.pull else "",
+        versions=f"{installation.version}.{repository.version}",
+        killed=bool(installation.paused),
+        fixing_off=installation.fixing_off,
+        fixing_on_pos=installation.fixing_on,
+    )
+
+
+# --- trust and opinions --------------------------------------------------------------------------------------------
+
+
+def trusted(policy: Policy, author: Author, permission: str | None) -> bool | None:
+    """Whether this account's word counts; None when nobody has looked yet."""
+    match author.kind:
+        case "token":
+            return True
+        case "bot":
+            return author.id in policy.bots
+        case "self" | "ghost":
+            return False
+        case "user":
+            if policy.reviewers == "anyone":
+                return True
+            if isinstance(policy.reviewers, tuple) and author.id not in policy.reviewers:
+                return False
+            return None if permission is None else permission in TRUSTED
+
+
+def opinions(loop: Loop, policy: Policy, *, believed: bool | None = True) -> list[Review]:
+    """Each reviewer's last approval or rejection by the forge's own number, unless it was dismissed.
+
+    Only of people whose word counts: another's review steers nothing, so it does not replace an earlier one either.
+    With None: also of people whom nobody has checked yet.
+    """
+    last: dict[str, Review] = {}
+    for _, review in sorted(loop.reviews.items()):
+        counts = trusted(policy, review.author, review.permission) in {True, believed}
+        if review.dismissed or (counts and review.verb in {"approved", "rejected"}):
+            last[review.author.account] = review
+    return [review for review in last.values() if not review.dismissed]
+
+
+def rejections(loop: Loop, policy: Policy, *, believed: bool | None = True) -> list[Review]:
+    """The standing rejections by people whose word counts (with None, also by people nobody has checked yet)."""
+    return [review for review in opinions(loop, policy, believed=believed) if review.verb == "rejected"]
+
+
+def approvals(loop: Loop, policy: Policy) -> list[Review]:
+    """The standing approvals of the current head by trusted people other than the author."""
+    pull = loop.pull
+    return [
+        review
+        for review in opinions(loop, policy)
+        if pull is not None
+        and review.verb == "approved"
+        and review.head == pull.head
+        and review.author.account != pull.author.account
+    ]
+
+
+# --- what counts ---------------------------------------------------------------------------------------------------
+
+
+def news(loop: Loop, policy: Policy, item: Item) -> list[Hint]:
+    """The hints that make the item newer than what was collected, but for those of people known not to count."""
+    if item.kind == "check":
+        head = loop.pull.head if loop.pull else ""
+        return [hint for hint in (*item.asked.values(), *item.hints.values()) if hint.body == head]
+    return [
+        hint
+        for hint in (*item.asked.values(), *item.hints.values())
+        if hint.body
+        and not is_stranger(loop, hint.author)
+        and trusted(policy, hint.author, loop.permissions.get(hint.author.account)) is not False
+    ]
+
+
+def waits(loop: Loop, policy: Policy, item: Item) -> bool:
+    """Whether its latest version has no verdict yet; what was said before it was resolved needs none."""
+    if item.absent or item.waived:
+        return False
+    if any(not item.resolved or hint.updated > item.closed_at for hint in news(loop, policy, item)):
+        return True
+    return not item.resolved and unjudged(loop, item)
+
+
+def unjudged(loop: Loop, item: Item) -> bool:
+    """Whether the version that was collected last has no verdict; a check's means nothing for another head."""
+    if item.kind == "check" and loop.pull and item.version != loop.pull.head:
+        return False
+    return bool(item.version) and item.verdicts.get(item.version) in UNJUDGED
+
+
+def work(loop: Loop, policy: Policy, scope: str) -> dict[str, Item]:
+    """What a cycle has collected and has to give a verdict on. What came since then is the next cycle's."""
+    return {id_: item for id_, item in counting(loop, policy, scope).items() if unjudged(loop, item)}
+
+
+def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> bool:
+    """Whether a trigger or a command asks for this item."""
+    item = loop.items[id_]
+    if item.named or item.kind == "command":
+        return True
+    if (item.author and item.author.account in rejecting) or not rejecting.isdisjoint(item.voices):
+        return True
+    match item.kind:
+        case "check":
+            return "checks" in policy.triggers
+        case "thread":
+            return "comments" in policy.triggers
+        case "review":  # a review that only comments; an approval's or a withdrawn rejection's body asks for nothing
+            review = loop.reviews.get(number(id_.partition("/")[2]))
+            return "comments" in policy.triggers and review is not None and review.verb == "commented"
+        case _:
+            return False
+
+
+def counting(loop: Loop, policy: Policy, scope: str = "triggers") -> dict[str, Item]:
+    """Everything that counts: only this starts anything."""
+    rejecting = frozenset(review.author.account for review in rejections(loop, policy))
+    return {
+        id_: item
+        for id_, item in loop.items.items()
+        if waits(loop, policy, item) and (scope == "all" or covered(loop, policy, id_, rejecting))
+    }
+
+
+def questions(loop: Loop, policy: Policy) -> dict[str, Item]:
+    """The items that wait for a human's answer: nobody whose word counts has said more since."""
+    return {id_: item for id_, item in loop.items.items() if is_question(item) and not news(loop, policy, item)}
+
+
+# --- where it stands -----------------------------------------------------------------------------------------------
+
+
+class Obstacle(NamedTuple):
+    """Something that keeps the loop from starting, and what would remove it."""
+
+    name: str
+    remedy: str
+
+
+@remembered
+def obstacles(loop: Loop, policy: Policy) -> list[Obstacle]:
+    """All that keeps a new cycle from starting, whatever counts."""
+    pull = loop.pull
+    if pull is None:
+        return [Obstacle("not observed", "the pull request itself has not been seen yet: wait, or reconcile")]
+    found = [
+        (policy.killed, "killed", "the installation is paused: resume it"),
+        (
+            bool(policy.fixing_off),
+            f"fixing is off ({policy.fixing_off})",
+            "mend the model access, then resume the installation",
+        ),
+        (bool(loop.paused), "paused", "say resume"),
+        (bool(loop.closed), loop.closed, "reopen the pull request"),
+        (not policy.enabled, "not enabled", f"list {pull.full_name} in the installation's policy"),
+        (policy.opt_out_label in pull.labels, "opted out", f"remove the label {policy.opt_out_label!r}"),
+        (pull.draft and not policy.drafts, "draft", "mark the pull request as ready for review"),
+        (foreign(loop), "fork", "amends pushes to branches of the repository itself only"),
+        (bool(loop.hold), f"on hold ({loop.hold})", "the pull request must be seen in another state first"),
+        (loop.finished == "stopped", "stopped", "say fix or reset"),
+        (loop.finished == "continued_in", "continued elsewhere", "look at the loop that continues it"),
+    ]
+    return [Obstacle(name, remedy) for holds, name, remedy in found if holds]
+
+
+def foreign(loop: Loop) -> bool:
+    """Whether the pull request comes from another repository (or from one that is gone)."""
+    return loop.pull is not None and str(loop.pull.head_repo) != loop.id.partition("-")[0]
+
+
+def unwanted(loop: Loop, policy: Policy) -> bool:
+    """Whether nobody asked amends to look after this pull request."""
+    return loop.pull is None or not policy.enabled or policy.opt_out_label in loop.pull.labels
+
+
+@dataclass(frozen=True)
+class Window:
+    """The settle window: armed by the newest of what counts, due when it has been quiet."""
+
+    name: str
+    generation: int
+    due: int
+
+    @property
+    def over(self) -> str:
+        """What the loop remembers when this window's timer fired."""
+        return f"{self.name}/{self.generation}"
+
+
+@remembered
+def window(loop: Loop, policy: Policy) -> Window | None:
+    """The open settle window, if the loop rests, nothing hinders and something counts."""
+    if loop.phase is not Phase.RESTING or obstacles(loop, policy):
+        return None
+    standing = rejections(loop, policy)
+    since = {review.author.account: review.mark.time for review in standing}
+    marks = [mark for item in counting(loop, policy).values() for mark in _marks(loop, policy, item)]
+    said = [*(mark for mark, _ in marks), *(review.mark for review in standing)]
+    newest = max((mark.version for mark in said), default=0)
+    if not marks or (loop.finished and newest <= loop.finished_at):
+        return None  # a loop that is done is not begun again by what was there when it ended
+    first = min(max(mark.time, since.get(account, 0)) for mark, account in marks)
+    last = max(mark.time for mark in said)
+    quiet = policy.settle_seconds * SECOND
+    due = min(last + quiet, max(first, loop.woken.time) + 10 * quiet)
+    return Window(f"settle/{loop.n + 1}", max(loop.woken.version, newest), due)
+
+
+def _marks(loop: Loop, policy: Policy, item: Item) -> list[tuple[Mark, str]]:
+    """When the item's news came, and whose they were."""
+    author = item.author.account if item.author else ""
+    return [(hint.mark, hint.author.account) for hint in news(loop, policy, item)] or [(item.mark, author)]
+
+
+def status(loop: Loop, policy: Policy) -> Status:
+    """How the loop looks to people: the one place that says so."""
+    if loop.paused or (policy.killed and not loop.finished):
+        return Status.PAUSED
+    if loop.phase is not Phase.RESTING:
+        return _AT_WORK[loop.phase]
+    if window(loop, policy):
+        return Status.SETTLING
+    if loop.finished:
+        return Status.DONE
+    if questions(loop, policy):
+        return Status.NEEDS_HUMAN
+    return Status.AWAITING_REVIEW if loop.awaiting else Status.WATCHING
+
+
+_AT_WORK = {
+    Phase.COLLECTING: Status.COLLECTING,
+    Phase.FIXING: Status.FIXING,
+    Phase.PUSHING: Status.PUSHING,
+    Phase.STOPPED: Status.NEEDS_HUMAN,
+}
+
+
+# --- waits ---------------------------------------------------------------------------------------------------------
+
+
+@remembered
+def timers(loop: Loop, policy: Policy) -> list[Timer]:
+    """Every wait of the loop. A timer that is moved gets a new generation, so an old one firing late means nothing."""
+    found: list[Timer] = []
+    if (opening := window(loop, policy)) and loop.settled != opening.over:
+        found.append(Timer(opening.name, opening.generation, opening.due, deadline=False))
+    if loop.cycle and not loop.closed:
+        found += _cycle_timers(loop, policy)
+    told = policy.waits.tell_seconds * SECOND
+    for pos, ask in loop.asks.items():
+        if not ask.overdue:
+            found.append(Timer(f"tell/{pos}", ask.mark.version, ask.mark.time + told, deadline=True))
+    checked = policy.waits.author_seconds * SECOND
+    for id_, review in loop.reviews.items():
+        if unchecked(review) and not review.overdue and not loop.closed:
+            mark = review.mark
+            found.append(Timer(f"author/{id_}", mark.version, mark.time + checked, deadline=True))
+    return found
+
+
+def unchecked(review: Review) -> bool:
+    """Whether its author still has to be looked up."""
+    return review.permission is None and review.author.kind == "user" and bool(review.verb)
+
+
+def backoff(policy: Policy, failures: int) -> int:
+    """How many seconds to wait after so many failures in a row: 1, 2, 4 ... 30 minutes."""
+    doublings = min(max(failures - 1, 0), 20)
+    return min(policy.waits.retry_seconds << doublings, policy.waits.retry_max_seconds)
+
+
+def _cycle_timers(loop: Loop, policy: Policy) -> list[Timer]:
+    cycle = loop.cycle
+    step = f"{loop.n}/{loop.k}"
+    if cycle is None:
+        return []
+    if failed := cycle.failed:
+        if failed.retry or failed.reason not in OUTAGES:
+            return []
+        pause = max(backoff(policy, cycle.outages), failed.retry_after)
+        return [Timer(f"retry/{step}", failed.mark.version, failed.mark.time + pause * SECOND, deadline=False)]
+    if push := cycle.push:
+        due = push.mark.time + policy.waits.push_seconds * SECOND
+        return [] if push.overdue or cycle.pushed else [Timer(f"push/{step}", push.mark.version, due, deadline=True)]
+    if cycle.prepared:
+        return []
+    if claim := cycle.claim:
+        budget = cycle.rules.budget
+        allowed = budget.agent_seconds * 2 + policy.waits.claim_grace_seconds
+        return [Timer(f"claim/{step}", claim.mark.version, claim.mark.time + allowed * SECOND, deadline=True)]
+    name, mark, wait = (
+        ("start", cycle.fetched, policy.waits.start_seconds)
+        if cycle.fetched
+        else ("collect", cycle.requested, policy.waits.collect_seconds)
+    )
+    return [Timer(f"{name}/{step}", mark.version, mark.time + wait * SECOND, deadline=True)]
+
+
+def requests(loop: Loop, policy: Policy) -> list[Request]:
+    """What services owe the loop an answer to: the oldest of these is where a lost mirror begins again."""
+    due = {timer.name: timer.due for timer in timers(loop, policy)}
+    step = f"{loop.n}/{loop.k}"
+    found: list[Request] = []
+    cycle = loop.cycle
+    if cycle and not cycle.failed and not cycle.pushed:
+        if cycle.push:
+            found.append(Request(cycle.push.mark.pos, "publisher", due.get(f"push/{step}", loop.time)))
+        elif cycle.fetched and not cycle.prepared:
+            wait = due.get(f"claim/{step}", due.get(f"start/{step}", loop.time))
+            found.append(Request(cycle.fetched.pos, "fixer", wait))
+        elif not cycle.fetched:
+            found.append(Request(cycle.requested.pos, "comment-fetcher", due.get(f"collect/{step}", loop.time)))
+    found += [Request(pos, "notifier", due.get(f"tell/{pos}", loop.time)) for pos in loop.asks]
+    for id_, review in loop.reviews.items():
+        if unchecked(review):
+            found.append(Request(review.mark.pos, "comment-fetcher", due.get(f"author/{id_}", loop.time)))
+    found += [
+        Request(command.mark.pos, "comment-fetcher", command.mark.time + policy.waits.author_seconds * SECOND)
+        for command in loop.commands.values()
+        if command.author.kind == "user" and command.permission is None
+    ]
+    return found
+
+
+def blocked(loop: Loop, policy: Policy) -> bool:
+    """Whether it waits for the installation: when that is on again, somebody has to wake this loop."""
+    failed = loop.cycle.failed if loop.cycle else None
+    held_up = policy.killed or policy.fixing_off or (failed and failed.reason in MODEL_OFF)
+    if not held_up or loop.kind != "change" or loop.pull is None:
+        return False
+    if policy.killed:  # whatever happened meanwhile, nothing was decided about it
+        return True
+    return not loop.closed and bool(loop.cycle or loop.commands or loop.ask or counting(loop, policy))

@@ -1,0 +1,164 @@
+"""The evaluator's wiring: the log, the recorder, the relay, the requests, the clock, and the order they start in.
+
+No report is accepted before the relay's first full pass: a log restored from an old backup must meet its newer mirror
+before anything is written over it. NATS going away later changes nothing: the log goes on, the mirror catches up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from amends.common.logs import log_event
+from amends.common.ops import Ops
+from amends.common.settings import Settings
+
+from amends.common import metrics
+from amends.common.answers import Refused, Report
+from amends.common.bus.consumers import Consumers
+from amends.common.bus.link import Link
+from amends.common.bus.mirror import Mirror
+from amends.common.bus.requests import Requests
+from amends.common.envelope import Event, event_of
+from amends.common.events import PolicyChanged
+from amends.common.identity import INSTALLATION
+from amends.common.log import Log
+from amends.common.policy import Overrides
+from amends.evaluator.batch import CODE
+from amends.evaluator.clock import Clock
+from amends.evaluator.desk import Desk
+from amends.evaluator.migrate import migrate
+from amends.evaluator.recorder import Recorder
+from amends.evaluator.relay import Relay
+from amends.evaluator.writer import Writer
+
+log = logging.getLogger(__name__)
+SETTINGS = "settings"
+CHECKPOINT_SECONDS = 0.5
+GAUGES_SECONDS = 2.0
+
+
+@dataclass
+class Evaluator:
+    """One evaluator: everything it holds, so that whoever runs it in the same process can report to it directly."""
+
+    log: Log
+    writer: Writer
+    recorder: Recorder
+    link: Link
+    relay: Relay
+    requests: Requests
+    clock: Clock
+    trouble: dict[str, str] = field(default_factory=dict)
+
+    def checks(self) -> dict[str, str]:
+        """What has to be right for it to be of use, one key each."""
+        recording = self.recorder.trouble
+        return {
+            "recorder": recording or "ok",
+            "mirror": "ok" if self.relay.standing == "mirroring" else f"{self.relay.standing}: {self.relay.error}",
+            "stream": "ok" if not self.relay.drift else f"not as configured: {'; '.join(self.relay.drift)}",
+            "nats": self.link.health(),
+            "requests": self.requests.health(),
+            **self.trouble,
+        }
+
+
+def assembled(
+    settings: Settings, nats_url: str, observers: Sequence[Callable[[Sequence[Event]], None]] = ()
+) -> Evaluator:
+    """All parts, connected to each other and to nothing outside yet."""
+    reader, writer = Log(settings.database), Writer(settings.database)
+    link = Link(nats_url, "evaluator")
+    relay = Relay(reader, Mirror(link, settings.replicas), Consumers(link, settings.replicas))
+    loop = asyncio.get_running_loop()
+
+    def wake(events: Sequence[Event]) -> None:  # noqa: ARG001 - an observer's shape
+        loop.call_soon_threadsafe(relay.wake)
+
+    recorder = Recorder(writer, (wake, metrics.observe, _logged, *observers), settings.batch)
+    clock = Clock(reader, recorder, CODE, settings.grace_seconds)
+    return Evaluator(reader, writer, recorder, link, relay, Requests(nats_url, Desk(recorder, reader)), clock)
+
+
+async def run(
+    settings: Settings,
+    nats_url: str,
+    stop: asyncio.Event,
+    ready: Callable[[Evaluator, str], Awaitable[None]] | None = None,
+) -> None:
+    """Run until `stop` is set; `ready` is called with the evaluator and its ops address once it accepts reports."""
+    await asyncio.to_thread(migrate, settings.database)
+    evaluator = assembled(settings, nats_url)
+    ops = Ops(settings.ops_host, settings.ops_port, evaluator.checks)
+    address = ops.start()
+    evaluator.recorder.start()
+    try:
+        await evaluator.link.open()
+        evaluator.link.when_restored(evaluator.relay.look_again)
+        await evaluator.relay.handshake()
+        evaluator.recorder.open()
+        await _settle_policy(evaluator, settings.policy)
+        await evaluator.requests.join()
+        async with asyncio.TaskGroup() as tasks:
+            running = [
+                tasks.create_task(evaluator.relay.run()),
+                tasks.create_task(evaluator.clock.run(stop)),
+                tasks.create_task(_tended(evaluator)),
+            ]
+            if ready:
+                await ready(evaluator, address)
+            await stop.wait()
+            for task in running:
+                task.cancel()
+    finally:
+        await evaluator.requests.leave()
+        await asyncio.to_thread(evaluator.recorder.close)
+        await evaluator.link.close()
+        ops.stop()
+        evaluator.log.close()
+
+
+async def _settle_policy(evaluator: Evaluator, wanted: Overrides) -> None:
+    """The policy in the settings file becomes an event like any other change, when the file says something new."""
+    history = await asyncio.to_thread(evaluator.log.history, INSTALLATION)
+    applied = [event_of(row).fact for row in history if row.actor == SETTINGS]
+    last = applied[-1] if applied else None
+    if wanted == (last.values if isinstance(last, PolicyChanged) else Overrides()):
+        return
+    fact = PolicyChanged(request=f"{SETTINGS}-{len(applied) + 1}", values=wanted)
+    answer = await evaluator.recorder.report("evaluator", Report(fact=fact, actor=SETTINGS))
+    if isinstance(answer, Refused):
+        log.error("the policy of the settings was refused", extra={"detail": answer.detail})
+
+
+async def _tended(evaluator: Evaluator) -> None:
+    """What has to be done now and then beside the work: checkpoints, gauges, and leaving the queue group when outdated."""
+    naps = 0
+    while True:
+        await asyncio.sleep(CHECKPOINT_SECONDS)
+        naps += 1
+        try:
+            await asyncio.to_thread(evaluator.writer.checkpoint)
+            if naps % round(GAUGES_SECONDS / CHECKPOINT_SECONDS) == 0:
+                await asyncio.to_thread(_gauged, evaluator)
+            if evaluator.recorder.outdated and evaluator.requests.joined:
+                log.error("this evaluator is older than the log and stands aside: upgrade it")
+                await evaluator.requests.leave()
+        except Exception as error:  # noqa: BLE001 - none of this may stop the evaluator
+            log.warning("tending failed", extra={"error": repr(error)[:300]})
+
+
+def _gauged(evaluator: Evaluator) -> None:
+    stuck = evaluator.log.loops(stuck=True, limit=1_000)
+    evaluator.trouble.pop("stuck", None)
+    if stuck:
+        evaluator.trouble["stuck"] = f"{len(stuck)} loops are stuck: `amends loops list --status stuck`"
+    metrics.measure(evaluator.log, evaluator.relay)
+
+
+def _logged(events: Sequence[Event]) -> None:
+    for event in events:
+        log_event(event)

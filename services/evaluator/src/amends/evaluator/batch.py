@@ -1,0 +1,357 @@
+"""One batch of reports under the head's lock: each is looked up, folded, decided on and appended, all or nothing.
+
+Nothing outside is changed before the transaction has committed: a batch works on its own copy of what it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.metadata import version as installed
+from typing import NamedTuple
+
+from amends.common.answers import Already, Answer, Recorded, Refused, Report, has_nul
+from amends.common.crash import crash_point
+from amends.common.envelope import MAX_ENVELOPE, VOCABULARY, Event, Row, encode, event_of, row_of
+from amends.common.events import CommentsFetched, Fact, FixFailed, FixPrepared, FixStarted, LoopStuck
+from amends.common.frozen import replace
+from amends.common.identity import INSTALLATION, loop_name, policy_loop
+from amends.common.loop import DAY, Loop, Spent, evolve, snapshot_updated, snapshot_value
+from amends.common.policy import Policy
+from amends.common.rows import Head
+from amends.common.standing import policy_for
+from amends.evaluator.admission import Fleet, admitted, held_by_another
+from amends.evaluator.decider import alarm, decide
+from amends.evaluator.projections import UNSAVED, Projection, load, project
+from amends.evaluator.writer import Tx
+
+CODE = installed("amends-evaluator")
+MAX_DECISIONS = 16
+END_OF_TIME = 2**62
+OPERATOR = ("evaluator", "operator")  # a human had a wait cut short
+ENVELOPE_ROOM = 4_096  # what an envelope holds beside its data, at most
+
+
+@dataclass(frozen=True)
+class Held:
+    """A loop at a version. While it is stuck its state is older than that."""
+
+    loop: Loop
+    version: int = 0
+    stuck: str = ""
+    projection: Projection | None = None
+
+
+class InForce(NamedTuple):
+    """A policy, and the loops that it was folded from."""
+
+    installation: Loop
+    repository: Loop
+    policy: Policy
+
+
+NOBODYS = Loop("")
+Policies = dict[tuple[str, str], InForce]
+
+
+class RunawayError(Exception):
+    """What was decided cannot be recorded: too much of it, or too large."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A report on its way: who reports, and what."""
+
+    service: str
+    report: Report
+
+
+def encoded(fact: Fact) -> bytes | Refused:
+    """The fact as it will be stored, or why it cannot be."""
+    try:
+        data = encode(fact)
+    except (ValueError, UnicodeError) as error:
+        return Refused("hostile_text", f"it holds text that is no Unicode ({type(error).__name__}): normalise it")
+    if len(data) > MAX_ENVELOPE - ENVELOPE_ROOM:
+        return Refused("oversized", f"{len(data)} bytes, at most {MAX_ENVELOPE - ENVELOPE_ROOM}: use a blob")
+    if has_nul(data):
+        return Refused("hostile_text", "it contains a NUL character, which no store keeps: remove it")
+    return data
+
+
+def blobs_of(fact: Fact) -> list[str]:
+    """The blobs that a fact names, which must be there before it."""
+    match fact:
+        case CommentsFetched():
+            named = [fact.texts]
+        case FixPrepared():
+            named = [fact.transcript, *(change.blob for change in fact.changes)]
+        case FixFailed():
+            named = [fact.transcript]
+        case _:
+            named = []
+    return [sha for sha in named if sha]
+
+
+def _on(day: int, claim: Spent | None) -> int:
+    return claim.usd_micro if claim and claim.day == day else 0
+
+
+@dataclass
+class Batch:
+    """What one transaction is about to do. `cache` is only read; `policies` are remembered for the next."""
+
+    tx: Tx
+    cache: dict[str, Held]
+    policies: Policies = field(default_factory=dict)
+    deciding: bool = True
+    held: dict[str, Held] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    _known: dict[tuple[str, str], Event | Row] = field(default_factory=dict)
+    _touched: dict[str, None] = field(default_factory=dict)
+    _fleet_before: Fleet | None = None
+    _claims_before: dict[str, dict[str, Spent]] = field(default_factory=dict)
+    _projected: dict[str, Projection] = field(default_factory=dict)
+    _saved: dict[str, Projection] = field(default_factory=dict)
+
+    def record(self, reports: list[Said]) -> list[Answer]:
+        """The answer to each report, with everything appended and projected that follows from them."""
+        named = [(said, loop_name(said.report.about) or "") for said in reports]
+        names = {name for _, name in named}
+        self._hold(names | {policy_loop(name) for name in names if name != INSTALLATION} | {INSTALLATION})
+        keys = {(name, said.report.fact.key) for said, name in named if not said.report.fact.slot}
+        self._known.update(self.tx.known(sorted(keys)))
+        blobs = {sha for said in reports for sha in blobs_of(said.report.fact)}
+        missing = blobs - self.tx.has_blobs(sorted(blobs)) if blobs else set()
+        answers = [self._one(said, name, missing) for said, name in named]
+        self._project()
+        self._store()
+        return answers
+
+    def look(self, name: str) -> Held:
+        """A loop as it is, for a question."""
+        self._hold({name, INSTALLATION} | ({policy_loop(name)} if name != INSTALLATION else set()))
+        return self.held[name]
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def _hold(self, names: Iterable[str]) -> None:
+        versions = self.tx.versions(sorted(names))
+        stale = []
+        for name in names:
+            version, stuck = versions.get(name, (0, ""))
+            cached = self.cache.get(name)
+            if cached and (cached.version, cached.stuck) == (version, stuck):
+                self.held[name] = cached
+                if cached.projection:
+                    self._saved[name] = cached.projection
+            elif version:
+                stale.append(name)
+            else:
+                self.held[name] = Held(Loop(name))
+        for name, stored in (self.tx.stored(stale) if stale else {}).items():
+            self.held[name] = Held(load(stored.state), stored.version, stored.stuck)
+        for name in names:
+            if self.held[name].stuck not in {"", CODE}:
+                self.held[name] = self._unstuck(self.held[name])
+
+    def _unstuck(self, held: Held) -> Held:
+        """A loop that an older program could not fold, folded again from the beginning."""
+        loop = Loop(held.loop.id)
+        try:
+            for row in self.tx.history(loop.id):
+                loop = evolve(loop, event_of(row))
+        except Exception:  # noqa: BLE001 - whatever our own code raises, the loop stays stuck and its facts safe
+            return replace(held, stuck=CODE)
+        return Held(loop, held.version)
+
+    def policy(self, loop: Loop) -> Policy:
+        """What is in force for the loop now. Folding it takes longer than deciding, and it hardly ever changes."""
+        installation = self.held[INSTALLATION].loop
+        if loop.kind != "change":
+            return policy_for(loop, installation, NOBODYS)
+        held = self.held.get(policy_loop(loop.id))
+        repository = held.loop if held and held.version else NOBODYS
+        about = (repository.id, loop.pull.full_name if loop.pull else "")
+        known = self.policies.get(about)
+        if known is None or known.installation is not installation or known.repository is not repository:
+            known = InForce(installation, repository, policy_for(loop, installation, repository))
+            self.policies[about] = known
+        return known.policy
+
+    def _fleet(self) -> Fleet:
+        """Who works and what the day has cost: as the log had it, and what this transaction has claimed since."""
+        today = self.tx.now // DAY
+        if self._fleet_before is None:
+            self._fleet_before = Fleet(self.tx.claims_live(), self.tx.spent_on(today))
+        live, usd_micro = self._fleet_before.live, self._fleet_before.usd_micro
+        for name, before in self._claims_before.items():
+            for step, claim in self.held[name].loop.claims.items():
+                old = before.get(step)
+                live += claim.live - (old.live if old else 0)
+                usd_micro += _on(today, claim) - _on(today, old)
+        return Fleet(live, usd_micro)
+
+    # --- one report ------------------------------------------------------------------------------------------------
+
+    def _one(self, said: Said, name: str, missing: set[str]) -> Answer:
+        fact, held = said.report.fact, self.held[name]
+        key, already = self._key(held.loop, fact)
+        if already:
+            return already
+        if known := self._known.get((name, key)):
+            return self._again(held.loop, fact, known if isinstance(known, Event) else event_of(known))
+        policy = self.policy(held.loop)
+        data = encoded(fact)
+        if isinstance(data, Refused):
+            return data
+        if absent := missing & set(blobs_of(fact)):
+            return Refused("blob_missing", f"no blob {min(absent)}: put it first, then report again")
+        now = END_OF_TIME if (said.service, said.report.actor) == OPERATOR else self.tx.now
+        if not held.stuck and (refusal := admitted(held.loop, fact, policy, now, self._fleet)):
+            return refusal
+        event = Event(
+            self._next(0), name, held.version + 1, key, self.tx.now, said.service, said.report.actor,
+            said.report.cause, "", fact,
+        )  # fmt: skip
+        if held.loop.kind != "change":
+            self._project()  # what others decided so far, they decided under the policy as it was
+        self._follow(held, event, data)
+        return Recorded(event.pos)
+
+    def _key(self, loop: Loop, fact: Fact) -> tuple[str, Already | None]:
+        """The fact's key; a snapshot gets the next number, unless it says nothing new."""
+        if not fact.slot:
+            return fact.key, None
+        slot = loop.slots.get(fact.slot)
+        if slot is None:
+            return f"{fact.key}/1", None
+        updated = snapshot_updated(fact)
+        older = updated is not None and slot.updated is not None and updated < slot.updated
+        dated_later = updated is not None and (slot.updated is None or updated > slot.updated)
+        if older or (slot.value == snapshot_value(fact) and not dated_later):
+            return "", Already(slot.pos)
+        return f"{fact.key}/{slot.n + 1}", None
+
+    def _again(self, loop: Loop, fact: Fact, recorded: Event) -> Answer:
+        if isinstance(fact, FixStarted) and isinstance(recorded.fact, FixStarted):
+            if fact.holder != recorded.fact.holder:
+                return held_by_another(loop, self.tx.now)
+        return Already(recorded.pos, recorded.fact)
+
+    def _follow(self, held: Held, event: Event, data: bytes) -> None:
+        """Append the fact and all that follows from it, in its own loop and in the installation's."""
+        if held.stuck:
+            self._append(event, data)
+            self._put(replace(held, version=event.version, projection=None))
+            return
+        try:
+            loop, decided = self._decided(evolve(held.loop, event), event)
+        except Exception as error:  # noqa: BLE001 - our own code failed: the fact is kept, the loop is shown as stuck
+            self._append(event, data)
+            self._stick(held, event, error)
+            return
+        self._append(event, data)
+        for decision, bytes_ in decided:
+            self._append(decision, bytes_)
+        self._put(Held(loop, loop.version))
+        self._alarm(loop, event)
+
+    def _decided(self, loop: Loop, cause: Event) -> tuple[Loop, list[tuple[Event, bytes]]]:
+        decided: list[tuple[Event, bytes]] = []
+        policy = self._policy_after(loop)
+        while self.deciding and (facts := decide(loop, policy)):
+            for fact in facts:
+                if len(decided) == MAX_DECISIONS:
+                    raise RunawayError(f"more than {MAX_DECISIONS} decisions for one fact")
+                decision = Event(
+                    self._next(1 + len(decided)), loop.id, loop.version + 1, fact.key, self.tx.now, "evaluator", "",
+                    cause.pos, policy.versions, fact,
+                )  # fmt: skip
+                bytes_ = encoded(fact)
+                if isinstance(bytes_, Refused):
+                    raise RunawayError(f"{decision.type}: {bytes_.detail}")
+                decided.append((decision, bytes_))
+                loop = evolve(loop, decision)
+            policy = self._policy_after(loop)
+        if not self.deciding:
+            raise RunawayError("a decision of this fact cannot be stored")
+        return loop, decided
+
+    def _policy_after(self, loop: Loop) -> Policy:
+        return self.policy(loop) if loop.kind == "change" else policy_for(loop, loop, NOBODYS)
+
+    def _alarm(self, loop: Loop, cause: Event) -> None:
+        if loop.kind != "change" or not (raised := alarm(loop, self.policy(loop))):
+            return
+        held = self.held[INSTALLATION]
+        if held.stuck or (INSTALLATION, raised.key) in self.tx.known([(INSTALLATION, raised.key)]):
+            return
+        event = Event(
+            self._next(0), INSTALLATION, held.version + 1, raised.key, self.tx.now, "evaluator", "", cause.pos,
+            self.policy(loop).versions, raised,
+        )  # fmt: skip
+        self._project()
+        self._follow(held, event, encode(raised))
+
+    def _stick(self, held: Held, event: Event, error: Exception) -> None:
+        stuck = LoopStuck(error=type(error).__name__, code=CODE, at=event.pos)
+        row = Event(
+            self._next(0), held.loop.id, event.version + 1, stuck.key, self.tx.now, "evaluator", "", event.pos, "", stuck
+        )  # fmt: skip
+        self._append(row, encode(stuck))
+        self._put(Held(held.loop, row.version, CODE))
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def _next(self, behind: int) -> int:
+        return (self.rows[-1].pos if self.rows else self.tx.head.pos) + 1 + behind
+
+    def _append(self, event: Event, data: bytes) -> None:
+        previous = self.rows[-1].hash if self.rows else self.tx.head.hash
+        self.rows.append(row_of(event, previous, data))
+        self.events.append(event)
+        self._known[event.loop, event.key] = event
+
+    def _put(self, held: Held) -> None:
+        name = held.loop.id
+        claims = self.held[name].loop.claims
+        if held.loop.claims is not claims:
+            self._claims_before.setdefault(name, claims)
+        self.held[name] = held
+        self._touched[name] = None
+
+    def _project(self) -> None:
+        for name in self._touched:
+            held = self.held[name]
+            projection = project(held.loop, self._policy_after(held.loop), held.version, held.stuck)
+            self._projected[name] = projection
+            self.held[name] = replace(held, projection=projection)
+        self._touched.clear()
+
+    def _store(self) -> None:
+        """Write what was appended and projected since the last time."""
+        written = self.tx.head.pos
+        fresh = [row for row in self.rows if row.pos > written]
+        if not fresh:
+            return
+        crash_point("recorder.decided")
+        self.tx.append(fresh)
+        crash_point("recorder.appended")
+        changed = {name: (new, self._saved.get(name, UNSAVED)) for name, new in self._projected.items()}
+        self.tx.save(
+            [new.row for new, _ in changed.values()],
+            {name: new.timers for name, (new, old) in changed.items() if old is UNSAVED or new.timers != old.timers},
+            {
+                name: new.outstanding
+                for name, (new, old) in changed.items()
+                if old is UNSAVED or new.outstanding != old.outstanding
+            },
+            [claim for new, old in changed.values() for claim in new.claims if claim not in old.claims],
+        )
+        self._saved.update(self._projected)
+        last = fresh[-1]
+        head = self.tx.head
+        self.tx.advance(Head(last.pos, last.hash, last.time, head.epoch, max(head.vocabulary, VOCABULARY), CODE))
+        self._projected.clear()

@@ -1,0 +1,485 @@
+"""What follows from where a loop stands: the only place that decides.
+
+`decide` sees the loop and the policy, never the message that just came, so a redelivered or doubled message cannot
+start anything twice. It is asked again until it has nothing more to say; every answer changes the loop, so that it
+ends. The order of the rules is the order of precedence: pause beats everything, then the human, then the world.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from amends.common.events import (
+    Closed,
+    CommandAccepted,
+    CommandRefused,
+    CycleFinished,
+    Decided,
+    Escalated,
+    Failure,
+    FixRequested,
+    Judgement,
+    LoopFinished,
+    LoopOpened,
+    LoopPaused,
+    LoopResumed,
+    PushRequested,
+    ReviewRequested,
+    Scope,
+    Text,
+    Verdict,
+)
+from amends.common.loop import (
+    MODEL_OFF,
+    OUTAGES,
+    RESTARTS,
+    UNJUDGED,
+    Ask,
+    Command,
+    Cycle,
+    Failed,
+    Item,
+    Loop,
+    Phase,
+    is_open,
+    needs_human,
+    remembered,
+)
+from amends.common.policy import Policy, tightest
+from amends.common.standing import (
+    MAX_AGAIN,
+    SECOND,
+    approvals,
+    counting,
+    news,
+    obstacles,
+    questions,
+    rejections,
+    trusted,
+    unwanted,
+    waits,
+    window,
+    work,
+)
+
+Decisions = list[Decided]
+
+DROPPED = frozenset({Failure.CLOSED, Failure.DRAFT, Failure.FORK, Failure.BRANCH_GONE, Failure.ACCESS_LOST})
+FREE = frozenset({Failure.SANDBOX_UNAVAILABLE})  # ends the cycle, but it was not the cycle's own work
+GAVE_UP = {
+    Failure.MOVED: "head_moving",
+    Failure.SUPERSEDED: "head_moving",
+    Failure.WORKSPACE_LOST: "fixer_crashing",
+    Failure.CRASHED: "fixer_crashing",
+    Failure.STALLED: "stalled",
+}
+MAX_TEXTS = 128 * 1024
+FEW = 3  # findings on lines of the loop's own, below which nothing can be said about chasing them
+
+
+def decide(loop: Loop, policy: Policy) -> Decisions:
+    """What follows now; nothing when the loop is at rest or waits for somebody."""
+    if not loop.opened:
+        return [LoopOpened(kind=loop.kind)]
+    if loop.kind != "change":
+        return _settings(loop) or _again(loop, policy)
+    if loop.pull is None or policy.killed:
+        return []
+    if loop.paused:
+        return _resumed(loop, policy)
+    for rule in (_commands, _ended, _failed, _collected, _prepared, _pushed, _asked, _again, _approved, _started):
+        if decisions := rule(loop, policy):
+            return decisions
+    return []
+
+
+def alarm(loop: Loop, policy: Policy) -> Escalated | None:
+    """What the whole installation has to know of this loop's failure: fixing is off until a human turns it on."""
+    failed = loop.cycle.failed if loop.cycle else None
+    if failed is None or failed.reason not in MODEL_OFF or policy.fixing_off or failed.mark.pos < policy.fixing_on_pos:
+        return None
+    return Escalated(of=f"fixing/{failed.mark.pos}", reason=failed.reason, detail=f"first seen in {loop.id}")
+
+
+# --- settings and commands -----------------------------------------------------------------------------------------
+
+
+def _settings(loop: Loop) -> Decisions:
+    off = bool(loop.paused or loop.fixing_off)
+    for key, command in loop.commands.items():
+        if command.author.kind != "token":  # may write to one repository, which is not the installation
+            return [CommandRefused(of=key, name=command.name, reason="untrusted")]
+        match command.name:
+            case "pause" if loop.kind == "installation" and not loop.paused:
+                return [CommandAccepted(of=key, name="pause"), LoopPaused(of=key)]
+            case "resume" | "retry" if off:
+                return [CommandAccepted(of=key, name=command.name), LoopResumed(of=key)]
+            case "resume" if loop.kind == "installation":
+                return [CommandRefused(of=key, name="resume", reason="not_paused")]
+            case name:
+                return [CommandRefused(of=key, name=name, reason="paused" if loop.paused else "not_here")]
+    return []
+
+
+def _resumed(loop: Loop, policy: Policy) -> Decisions:
+    for key, command in loop.commands.items():
+        if command.name == "resume" and _believed(policy, command):
+            return [CommandAccepted(of=key, name="resume"), LoopResumed(of=key)]
+    return []
+
+
+def _believed(policy: Policy, command: Command) -> bool | None:
+    return trusted(policy, command.author, command.permission)
+
+
+def _commands(loop: Loop, policy: Policy) -> Decisions:
+    pausing = [(key, command) for key, command in loop.commands.items() if command.name == "pause"]
+    others = [(key, command) for key, command in loop.commands.items() if command.name != "pause"]
+    for key, command in (*pausing, *others):
+        match _believed(policy, command):
+            case None:
+                continue
+            case False:
+                return [CommandRefused(of=key, name=command.name, reason="untrusted")]
+            case True:
+                return _obeyed(loop, policy, key, command)
+    return []
+
+
+def _obeyed(loop: Loop, policy: Policy, key: str, command: Command) -> Decisions:
+    accepted = CommandAccepted(of=key, name=command.name)
+    over = loop.closed or loop.finished in {"stopped", "continued_in"}
+    match command.name:
+        case "pause":
+            return [accepted, LoopPaused(of=key)]
+        case "resume":
+            return [CommandRefused(of=key, name="resume", reason="not_paused")]
+        case "retry" if not needs_human(loop):
+            return [CommandRefused(of=key, name="retry", reason="nothing_to_retry")]
+        case "explain" | "help":
+            return [accepted]
+        case name if not policy.enabled:
+            return [CommandRefused(of=key, name=name, reason="not_here")]
+        case "fix" | "reset" if not loop.closed:
+            return [accepted]
+        case name if over:
+            return [CommandRefused(of=key, name=name, reason="finished")]
+        case _:
+            return [accepted]
+
+
+# --- endings -------------------------------------------------------------------------------------------------------
+
+
+def _ended(loop: Loop, _policy: Policy) -> Decisions:
+    if loop.closed:
+        outcome: Literal["merged", "closed"] = "merged" if loop.closed == "merged" else "closed"
+        if loop.cycle:
+            return [_cancelled(loop, Failure.CLOSED)]
+        return [] if loop.finished == outcome else [LoopFinished(outcome=outcome, times=loop.finishes + 1)]
+    if not loop.ending:
+        return []
+    if loop.cycle:
+        return [_cancelled(loop, loop.ending)]
+    match loop.ending:
+        case "accepted" | "ready" | "stopped":
+            return [LoopFinished(outcome=loop.ending, times=loop.finishes + 1)]
+        case _:
+            return []
+
+
+def _cancelled(loop: Loop, reason: str) -> CycleFinished:
+    return CycleFinished(n=loop.n, outcome="cancelled", used=False, reason=reason)
+
+
+def _approved(loop: Loop, policy: Policy) -> Decisions:
+    if loop.finished or loop.cycle or loop.ask or unwanted(loop, policy):
+        return []
+    approving = approvals(loop, policy)
+    if not approving or rejections(loop, policy) or rejections(loop, policy, believed=None):
+        return []
+    if counting(loop, policy) or questions(loop, policy):
+        return []
+    only_bots = all(review.author.kind == "bot" for review in approving)
+    return [LoopFinished(outcome="ready" if only_bots else "approved", times=loop.finishes + 1)]
+
+
+# --- the running cycle ---------------------------------------------------------------------------------------------
+
+
+def _failed(loop: Loop, policy: Policy) -> Decisions:
+    cycle = loop.cycle
+    if cycle is None or cycle.failed is None or cycle.pushed:
+        return []
+    reason = cycle.failed.reason
+    if reason in OUTAGES | MODEL_OFF:
+        return _waited_out(loop, policy, cycle, cycle.failed)
+    if reason in RESTARTS and cycle.tries >= policy.max_attempts:
+        return _given_up(loop, policy, GAVE_UP[reason], used=False)
+    if reason in RESTARTS:
+        return _next_attempt(loop, policy)
+    if reason is Failure.CANCELLED:
+        ready = cycle.prepared and not _moved(loop, cycle) and not obstacles(loop, policy)
+        return [_push(loop, cycle)] if ready else _next_attempt(loop, policy)
+    if reason in DROPPED:
+        return [_cancelled(loop, reason)]
+    return _given_up(loop, policy, reason, used=reason not in FREE)
+
+
+def _waited_out(loop: Loop, policy: Policy, cycle: Cycle, failed: Failed) -> Decisions:
+    """After a failure that was not the cycle's: its wait, or the installation, says when to begin again."""
+    if failed.reason in MODEL_OFF:
+        return _next_attempt(loop, policy) if failed.mark.pos < policy.fixing_on_pos else []
+    if not failed.retry:
+        return []
+    if loop.time - cycle.outage >= policy.waits.outage_seconds * SECOND:
+        return _given_up(loop, policy, failed.reason, used=False)
+    return _next_attempt(loop, policy)
+
+
+def _next_attempt(loop: Loop, policy: Policy) -> Decisions:
+    """Begin again, unless something has come to hinder it: then the cycle ends here, without being held against it."""
+    if policy.fixing_off:
+        return []
+    if hindering := obstacles(loop, policy):
+        return [_cancelled(loop, hindering[0].name)]
+    return [_requested(loop, policy, loop.k + 1)]
+
+
+def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisions:
+    put_aside = tuple(
+        Verdict(item=id_, version=item.version, judgement=Judgement.DEFERRED, reason=f"failed: {reason}")
+        for id_, item in work(loop, policy, loop.cycle.scope if loop.cycle else "triggers").items()
+        if loop.cycle and loop.cycle.fetched
+    )
+    verdicts = _final(loop, policy, put_aside)
+    finished = CycleFinished(n=loop.n, outcome="failed", used=used, reason=reason, verdicts=verdicts)
+    escalated = _escalation(loop, f"cycle/{loop.n}", reason)
+    return [finished, escalated.model_copy(update={"history": remembered(loop, finished)})]
+
+
+def _collected(loop: Loop, policy: Policy) -> Decisions:
+    cycle = loop.cycle
+    if cycle is None or loop.phase is not Phase.FIXING or cycle.claim or cycle.prepared or cycle.failed:
+        return []
+    collected = work(loop, tightest(cycle.rules, policy), cycle.scope)
+    if not collected:
+        return [CycleFinished(n=loop.n, outcome="nothing_to_do", used=False)]
+    fresh = [item for item in collected.values() if item.first_cycle == loop.n]
+    ours = [item for item in fresh if item.ours]
+    if loop.n > 1 and len(ours) >= FEW and 2 * len(ours) > len(fresh):
+        return _given_up(loop, policy, "chasing_itself", used=False)
+    return []
+
+
+def _prepared(loop: Loop, policy: Policy) -> Decisions:
+    cycle = loop.cycle
+    if cycle is None or cycle.prepared is None or cycle.failed or cycle.push or cycle.pushed:
+        return []
+    if not cycle.prepared.changes:
+        verdicts = _final(loop, policy, cycle.prepared.verdicts)
+        judged = {verdict.item for verdict in verdicts}
+        if not judged.issuperset(work(loop, tightest(cycle.rules, policy), cycle.scope)):
+            return _given_up(loop, policy, Failure.NO_CHANGE, used=True)
+        return [CycleFinished(n=loop.n, outcome="answered", used=True, verdicts=verdicts)]
+    if undone(loop, cycle):
+        return _given_up(loop, policy, "undoes_itself", used=True)
+    if hindering := obstacles(loop, policy.model_copy(update={"fixing_off": ""})):  # a push needs no model
+        return [_cancelled(loop, hindering[0].name)]
+    if _moved(loop, cycle):
+        if cycle.tries + 1 >= policy.max_attempts:
+            return _given_up(loop, policy, GAVE_UP[Failure.MOVED], used=False)
+        return _next_attempt(loop, policy)
+    return [_push(loop, cycle)]
+
+
+def _moved(loop: Loop, cycle: Cycle) -> bool:
+    """Whether the pull request was seen at another head after the collection that the fix is based on."""
+    seen = loop.slots.get("pr")
+    later = seen is not None and cycle.fetched is not None and seen.pos > cycle.fetched.pos
+    return later and loop.pull is not None and cycle.prepared is not None and loop.pull.head != cycle.prepared.base
+
+
+def undone(loop: Loop, cycle: Cycle) -> bool:
+    """Whether the prepared fix puts a file back to what it was before the loop's last fix."""
+    changes = cycle.prepared.changes if cycle.prepared else ()
+    return any(
+        change.path in loop.wrote and (change.before, change.blob) == loop.wrote[change.path][::-1]
+        for change in changes
+    )
+
+
+def _pushed(loop: Loop, policy: Policy) -> Decisions:
+    cycle = loop.cycle
+    if cycle is None or not cycle.pushed:
+        return []
+    given = cycle.prepared.verdicts if cycle.prepared else ()
+    kept = tuple(
+        verdict
+        for verdict in given
+        if verdict.judgement is not Judgement.FIXED or not cycle.pushed_items or verdict.item in cycle.pushed_items
+    )
+    verdicts = _final(loop, policy, kept)
+    return [CycleFinished(n=loop.n, outcome="pushed", used=True, sha=cycle.pushed, verdicts=verdicts)]
+
+
+def _final(loop: Loop, policy: Policy, given: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """The verdicts on versions that were collected; a version that is no longer the latest is superseded."""
+    final = {}
+    for verdict in given:
+        item = loop.items.get(verdict.item)
+        if item is None or item.version != verdict.version or item.verdicts.get(item.version) not in UNJUDGED:
+            continue
+        outdated = bool(news(loop, policy, item))
+        final[verdict.item] = (
+            verdict.model_copy(update={"judgement": Judgement.SUPERSEDED, "hunks": ()}) if outdated else verdict
+        )
+    return tuple(final.values())
+
+
+# --- after a cycle, and asking again -------------------------------------------------------------------------------
+
+
+def _again(loop: Loop, policy: Policy) -> Decisions:
+    cycle = loop.cycle
+    if cycle and cycle.push and cycle.push.overdue:
+        if cycle.push.again < MAX_AGAIN:
+            return [_push(loop, cycle)]
+        return _given_up(loop, policy, "stalled", used=False)
+    for pos, ask in loop.asks.items():
+        if ask.overdue:
+            return [_told_again(pos, ask)]
+    for number, review in loop.reviews.items():
+        if review.overdue == "late":
+            detail = f"nobody looked up the author of review {number}"
+            return [Escalated(of=f"review/{number}", reason="stalled", stops=False, detail=detail)]
+    return []
+
+
+def _told_again(pos: int, ask: Ask) -> Decided:
+    if ask.fact.again < MAX_AGAIN:
+        return ask.fact.model_copy(update={"again": ask.fact.again + 1})
+    detail = f"nobody was told of {ask.fact.type} at {pos}, asked {MAX_AGAIN} times again"
+    return Escalated(of=f"ask/{pos}", reason="stalled", stops=False, detail=detail)
+
+
+def _asked(loop: Loop, policy: Policy) -> Decisions:
+    """What a finished cycle leaves to ask people: another look of its reviewers, and open questions."""
+    if loop.cycle or loop.phase is not Phase.RESTING:
+        return []
+    if loop.ended == loop.version and loop.history[-1].outcome == "pushed":
+        satisfied = [
+            review.author
+            for review in rejections(loop, policy)
+            if not any(
+                _raised_by(item, review.author.account) and waits(loop, policy, item) for item in loop.items.values()
+            )
+        ]
+        if satisfied:
+            return [ReviewRequested(n=loop.n, sha=loop.pushed, reviewers=tuple(satisfied))]
+    fresh = {id_: item for id_, item in questions(loop, policy).items() if item.questioned != item.version}
+    if fresh and not loop.finished:
+        escalated = _escalation(loop, f"cycle/{loop.n}", "question")
+        return [escalated.model_copy(update={"items": tuple(fresh), "stops": False})]
+    return []
+
+
+def _raised_by(item: Item, account: str) -> bool:
+    return (item.author is not None and item.author.account == account) or account in item.voices
+
+
+def _escalation(loop: Loop, of: str, reason: str, detail: str = "") -> Escalated:
+    open_items = tuple(id_ for id_, item in loop.items.items() if is_open(item))[:200]
+    return Escalated(of=of, reason=reason, detail=detail, items=open_items, history=loop.history)
+
+
+# --- starting ------------------------------------------------------------------------------------------------------
+
+
+def _started(loop: Loop, policy: Policy) -> Decisions:
+    if loop.phase is not Phase.RESTING or loop.cycle or obstacles(loop, policy):
+        return []
+    opening = window(loop, policy)
+    if not loop.ask and (opening is None or loop.settled != opening.over):
+        return []
+    of = f"cycle/{loop.n}/{opening.generation if opening else loop.woken.version}"
+    if loop.used >= policy.max_cycles + loop.granted:
+        return [_escalation(loop, of, "max_cycles", f"{loop.used} cycles used of {policy.max_cycles + loop.granted}")]
+    if spent := _overspent(loop, policy):
+        return [_escalation(loop, of, Failure.LIMITS, spent)]
+    raised_again = [id_ for id_, item in counting(loop, policy).items() if item.fixed >= policy.max_reraises]
+    if raised_again and not loop.ask:
+        return [_escalation(loop, of, "reraised", f"raised again after {policy.max_reraises} fixes: {raised_again[0]}")]
+    return [_requested(loop, policy, 1)]
+
+
+def _overspent(loop: Loop, policy: Policy) -> str:
+    spent, budget = loop.spent, policy.budget
+    limits = (
+        ("turns", spent.turns, budget.turns),
+        ("tokens", spent.tokens, budget.tokens),
+        ("dollars", spent.usd_micro / SECOND, budget.usd),
+        ("seconds", spent.seconds, budget.wall_seconds),
+    )
+    over = [f"{used:g} of {limit:g} {name}" for name, used, limit in limits if used >= limit]
+    return ", ".join(over)
+
+
+def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
+    cycle = loop.cycle
+    scope: Scope = cycle.scope if cycle else ("all" if loop.ask else "triggers")
+    closed = tuple(
+        Closed(item=id_, version=version)  # older ones too: a reply that is deleted brings one back
+        for id_, item in loop.items.items()
+        for version, judgement in item.verdicts.items()
+        if judgement not in UNJUDGED
+    )
+    nodes = [
+        node
+        for item in loop.items.values()
+        if not item.text
+        for node, hint in (item.asked | item.hints).items()
+        if hint.body
+    ]
+    return FixRequested(
+        n=loop.n if k > 1 else loop.n + 1,
+        k=k,
+        head=loop.pull.head if loop.pull else "",
+        scope=scope,
+        rejecting=tuple(sorted(review.author.account for review in rejections(loop, policy))),
+        closed=closed,
+        expects=tuple(sorted(nodes)[:500]),
+        texts=_texts(loop, policy),
+        rules=tightest(cycle.rules, policy) if cycle else policy,
+    )
+
+
+def _texts(loop: Loop, policy: Policy) -> tuple[Text, ...]:
+    found: list[Text] = []
+    size = 0
+    for id_, item in loop.items.items():
+        if not item.text or item.author is None or not waits(loop, policy, item):
+            continue
+        size += len(item.text.encode()) + 400
+        if size > MAX_TEXTS and found:
+            break
+        found.append(
+            Text(item=id_, author=item.author, text=item.text, severity=item.severity, path=item.path, line=item.line)
+        )
+    return tuple(found)
+
+
+def _push(loop: Loop, cycle: Cycle) -> PushRequested:
+    prepared = cycle.prepared
+    if prepared is None or loop.pull is None:
+        raise AssertionError("a push needs a prepared fix")
+    return PushRequested(
+        n=loop.n,
+        k=loop.k,
+        again=cycle.pushes,
+        base=prepared.base,
+        head_ref=loop.pull.head_ref,
+        changes=prepared.changes,
+        verdicts=prepared.verdicts,
+        prepared=prepared.mark.pos,
+    )

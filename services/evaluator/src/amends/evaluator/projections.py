@@ -1,0 +1,79 @@
+"""The views that are kept beside the log, computed from a loop alone: its row, its timers, what it is owed, its claims.
+
+They are written in the transaction of the events they follow from, and rebuilt from nothing they must come out equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from amends.common.loop import Loop, needs_human
+from amends.common.policy import Policy
+from amends.common.rows import ClaimRow, LoopRow, OutstandingRow, TimerRow
+from amends.common.standing import blocked, requests, status, timers
+
+_STATE = TypeAdapter(Loop)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """All that is kept of one loop."""
+
+    row: LoopRow
+    timers: tuple[TimerRow, ...]
+    outstanding: tuple[OutstandingRow, ...]
+    claims: tuple[ClaimRow, ...]
+
+
+def dump(loop: Loop) -> bytes:
+    """The loop's state as stored; what is as at the beginning is left out."""
+    return _STATE.dump_json(loop, exclude_defaults=True)
+
+
+def load(state: bytes) -> Loop:
+    """The loop of a stored state."""
+    return _STATE.validate_json(state)
+
+
+def project(loop: Loop, policy: Policy, version: int, stuck: str = "") -> Projection:
+    """What is kept of a loop at `version`; of a stuck one the state is older than that."""
+    pull = loop.pull
+    off = loop.kind == "installation" and bool(loop.paused or loop.fixing_off)
+    repo, _, rest = loop.id.partition("-")
+    row = LoopRow(
+        loop=loop.id,
+        version=version,
+        pos=loop.pos,
+        kind=loop.kind,
+        repo=int(repo) if repo.isdigit() else None,
+        number=int(rest.removeprefix("pr-")) if rest.startswith("pr-") else None,
+        full_name=pull.full_name if pull else "",
+        title=pull.title if pull else "",
+        url=pull.url if pull else "",
+        status="stuck" if stuck else status(loop, policy),
+        n=loop.n,
+        used=loop.used,
+        human=bool(stuck) or (needs_human(loop) and not loop.finished),
+        blocked="installation" if off or blocked(loop, policy) else "",
+        updated=loop.time,
+        stuck=stuck,
+        state=dump(loop),
+    )
+    waits = () if stuck else tuple(TimerRow(loop.id, *timer) for timer in timers(loop, policy))
+    owed = tuple(OutstandingRow(pos, loop.id, service, due) for pos, service, due in requests(loop, policy))
+    return Projection(row, waits, owed, claims(loop))
+
+
+def claims(loop: Loop) -> tuple[ClaimRow, ...]:
+    """The loop's latest claims."""
+    rows = []
+    for step, claim in loop.claims.items():
+        n, k = map(int, step.split("/"))
+        rows.append(ClaimRow(loop.id, n, k, claim.holder, claim.run, claim.day, claim.live, claim.usd_micro))
+    return tuple(rows)
+
+
+# Stands for what is kept of a loop when nobody knows: everything has to be written.
+UNSAVED = Projection(LoopRow("", 0, 0, "", None, None, "", "", "", "", 0, 0, False, "", 0, ""), (), (), ())  # noqa: FBT003

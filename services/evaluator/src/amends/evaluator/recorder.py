@@ -1,0 +1,291 @@
+"""The one who records: reports arrive from anywhere, one thread drains them into transactions and answers after COMMIT."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
+
+from amends.common.answers import (
+    PARKED,
+    Answer,
+    Go,
+    Malformed,
+    Refused,
+    Report,
+    Stop,
+    Unavailable,
+    parse,
+)  # fmt: skip
+from amends.common.crash import crash_point
+from amends.common.envelope import VOCABULARY, Event, event_of
+from amends.evaluator.admission import entitled, may
+from amends.evaluator.batch import Batch, Held, Policies, Said
+from amends.evaluator.writer import Duplicate, Writer, is_connection_error
+
+log = logging.getLogger(__name__)
+BATCH = 256
+CACHED = 20_000
+Result = TypeVar("Result")
+
+
+# Somebody who wants to know what was recorded: called on the recorder's thread, after COMMIT, before the answers.
+Observer = Callable[[Sequence[Event]], None]
+
+
+@dataclass(frozen=True)
+class _Job:
+    said: Said
+    future: Future[Answer] | asyncio.Future[Answer]
+    loop: asyncio.AbstractEventLoop | None = None  # of an asyncio future, which only its own thread may touch
+
+
+class NewerVocabularyError(Exception):
+    """The log holds facts that this program does not know: it must not fold them. Upgrade it."""
+
+
+class Recorder:
+    """Owns the writer's thread. Safe to call from any thread or event loop; answers are given after COMMIT only."""
+
+    def __init__(self, writer: Writer, observers: Sequence[Observer] = (), batch: int = BATCH) -> None:
+        self._writer = writer
+        self._observers = observers
+        self._most = batch
+        self._cache: dict[str, Held] = {}
+        self._policies: Policies = {}
+        self._queue: SimpleQueue[_Job | Callable[[], None] | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="recorder", daemon=True)
+        self._closed = "starting: the mirror has not been checked yet"
+        self.outdated = False
+        self._unwritable = ""
+
+    def start(self) -> None:
+        """Begin to serve questions; reports are answered `unavailable` until `open`."""
+        self._thread.start()
+
+    def open(self) -> None:
+        """Accept reports from now on."""
+        self._closed = ""
+
+    def close(self, why: str = "stopping") -> None:
+        """Accept no more; what is queued is still recorded and answered, then the thread ends."""
+        self._closed = self._closed or why
+        self._queue.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+        self._writer.close()
+
+    @property
+    def trouble(self) -> str:
+        """Why no report is recorded now; nothing when all is well."""
+        if self.outdated:
+            return "the log holds facts that this program does not know: upgrade it"
+        if not self._thread.is_alive():
+            return "not running"
+        return self._closed or self._unwritable
+
+    # --- reporting -------------------------------------------------------------------------------------------------
+
+    def submit(self, service: str, report: Report) -> Future[Answer]:
+        """Queue a report; the future is done when it is in the log, or known not to be."""
+        future: Future[Answer] = Future()
+        if turned_away := self._turned_away(service, report):
+            future.set_result(turned_away)
+        else:
+            self._queue.put(_Job(Said(service, report), future))
+        return future
+
+    async def report(self, service: str, report: Report) -> Answer:
+        """Record one fact and what follows from it."""
+        if turned_away := self._turned_away(service, report):
+            return turned_away
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
+        self._queue.put(_Job(Said(service, report), future, loop))
+        return await future
+
+    def _turned_away(self, service: str, report: Report) -> Answer | None:
+        crash_point("recorder.received")
+        if refusal := entitled(service, report.fact):
+            return refusal
+        return Unavailable(self._closed) if self._closed else None
+
+    async def report_raw(self, service: str, raw: bytes) -> Answer:
+        """Record the fact of these bytes; bytes that are no report are parked and refused."""
+        try:
+            report = parse(raw)
+        except Malformed as malformed:
+            await self._park(service, malformed.refused, raw)
+            return malformed.refused
+        answer = await self.report(service, report)
+        if isinstance(answer, Refused) and answer.reason in PARKED:
+            await self._park(service, answer, raw)
+        return answer
+
+    async def _park(self, service: str, refused: Refused, raw: bytes) -> None:
+        log.warning("report refused", extra={"service": service, "reason": refused.reason, "detail": refused.detail})
+        if self._closed:
+            return
+        try:
+            await self.run(
+                lambda writer: writer.park(service, refused.reason, raw, refused.detail, f"report.{service}")
+            )
+        except Exception as error:  # noqa: BLE001 - the refusal stands whether or not its bytes could be kept
+            log.warning("a refused report could not be parked", extra={"error": type(error).__name__})
+
+    # --- asking ----------------------------------------------------------------------------------------------------
+
+    async def run(self, question: Callable[[Writer], Result]) -> Result:
+        """Have the recorder's thread do something with the writer, between two batches."""
+        future: Future[Result] = Future()
+
+        def job() -> None:
+            try:
+                future.set_result(question(self._writer))
+            except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
+                future.set_exception(error)
+
+        self._queue.put(job)
+        return await asyncio.wrap_future(future)
+
+    async def may(self, pos: int, run: str = "") -> Go | Stop | Unavailable:
+        """Whether the work that the event at `pos` asked for may have its effect now."""
+        try:
+            return await self.run(lambda writer: self._may(writer, pos, run))
+        except Exception as error:  # noqa: BLE001 - no answer means: stop, and ask again
+            return Unavailable(type(error).__name__)
+
+    def _may(self, writer: Writer, pos: int, run: str) -> Go | Stop:
+        with writer.transaction() as tx:
+            row = tx.row(pos)
+            if row is None:
+                return Stop("unknown")
+            batch = Batch(tx, self._cache, self._policies)
+            held = batch.look(row.loop)
+            if held.stuck:
+                return Stop("stuck")
+            return may(held.loop, batch.policy(held.loop), event_of(row), run)
+
+    async def put(self, content: bytes) -> str:
+        """Keep these bytes and answer with their sha256."""
+        sha = await self.run(lambda writer: writer.put_blob(content))
+        crash_point("recorder.blob")
+        return sha
+
+    # --- the thread ------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        stopping = False
+        while not stopping:
+            jobs: list[_Job] = []
+            item = self._queue.get()
+            while True:
+                if item is None:
+                    stopping = True
+                elif isinstance(item, _Job):
+                    jobs.append(item)
+                else:
+                    item()
+                if len(jobs) >= self._most or self._queue.empty():
+                    break
+                item = self._queue.get()
+            if jobs:
+                self._answer(jobs, self._record(jobs))
+
+    def _record(self, jobs: list[_Job]) -> list[Answer]:
+        if self.outdated:
+            return [Unavailable("the log holds facts that this program does not know: upgrade it")] * len(jobs)
+        try:
+            return self._transact(jobs)
+        except NewerVocabularyError as error:
+            self.outdated = True
+            return [Unavailable(str(error))] * len(jobs)
+        except Exception as error:  # noqa: BLE001 - one broad net: no report may stop the queue
+            if is_connection_error(error):
+                self._unwritable = f"the log cannot be written: {error}"[:300]
+                log.warning("the log cannot be written", extra={"error": str(error)[:300]})
+                return [Unavailable("the log cannot be written now: report again")] * len(jobs)
+            log.warning("a batch failed, recording one by one", extra={"error": repr(error)[:300], "size": len(jobs)})
+            return [self._alone(job) for job in jobs]
+
+    def _alone(self, job: _Job) -> Answer:
+        for deciding in (True, False):
+            try:
+                return self._transact([job], deciding=deciding)[0]
+            except Duplicate:
+                continue  # what we decided cannot be stored: keep the fact, show the loop as stuck
+            except Exception as error:  # noqa: BLE001 - the report itself cannot be stored
+                if is_connection_error(error):
+                    return Unavailable("the log cannot be written now: report again")
+                return Refused("unstorable", f"the log does not take it ({type(error).__name__})")
+        return Refused("unstorable", "the log does not take it")
+
+    def _transact(self, jobs: list[_Job], *, deciding: bool = True) -> list[Answer]:
+        with self._writer.transaction() as tx:
+            if tx.head.vocabulary > VOCABULARY:
+                raise NewerVocabularyError(f"the log's vocabulary is {tx.head.vocabulary}, this program's {VOCABULARY}")
+            crash_point("recorder.locked")
+            batch = Batch(tx, self._cache, self._policies, deciding=deciding)
+            answers = batch.record([job.said for job in jobs])
+            crash_point("recorder.projected")
+        crash_point("recorder.committed")
+        self._remember(batch)
+        return answers
+
+    def _remember(self, batch: Batch) -> None:
+        if len(self._cache) + len(batch.held) > CACHED:
+            self._cache.clear()
+            self._policies.clear()
+        self._cache.update(batch.held)
+        self._unwritable = ""
+        for observer in self._observers:
+            observer(batch.events)
+
+    def _answer(self, jobs: list[_Job], answers: list[Answer]) -> None:
+        crash_point("recorder.answered")
+        waiting: dict[asyncio.AbstractEventLoop | None, list[tuple[_Job, Answer]]] = {}
+        for job, answer in zip(jobs, answers, strict=True):
+            waiting.setdefault(job.loop, []).append((job, answer))
+        for loop, answered in waiting.items():
+            if loop is None:
+                _tell(answered)
+            else:  # all at once: they come with their next reports together, and those make one batch again
+                with suppress(RuntimeError):  # that loop is closed: nobody waits any more
+                    loop.call_soon_threadsafe(_tell, answered)
+
+
+def _tell(answered: list[tuple[_Job, Answer]]) -> None:
+    for job, answer in answered:
+        if not job.future.done():
+            job.future.set_result(answer)
+
+
+class LocalRecorder:
+    """The recorder as a service in the same process sees it: the same meaning as over the bus."""
+
+    def __init__(self, recorder: Recorder, service: str, blob: Callable[[str], bytes | None]) -> None:
+        self._recorder = recorder
+        self._service = service
+        self._blob = blob
+
+    async def report(self, report: Report) -> Answer:
+        """Record a fact and what it causes."""
+        return await self._recorder.report(self._service, report)
+
+    async def may(self, pos: int, run: str = "") -> Go | Stop | Unavailable:
+        """Whether the work that the event at `pos` asked for may still have its effect."""
+        return await self._recorder.may(pos, run)
+
+    async def put(self, content: bytes) -> str:
+        """Keep these bytes and answer with their sha256; put first, report after."""
+        return await self._recorder.put(content)
+
+    async def get(self, sha: str) -> bytes | None:
+        """The bytes of this sha256, None when nobody ever put them."""
+        return await asyncio.to_thread(self._blob, sha)
