@@ -26,3 +26,10 @@ async def until(reached: Callable[[], object], seconds: float = 10.0) -> None:
     async with asyncio.timeout(seconds):
         while not reached():  # noqa: ASYNC110 - what tests wait for has no event
             await asyncio.sleep(0.002)
+
+
+async def eventually(reached: Callable[[], Awaitable[bool]], seconds: float = 10.0) -> None:
+    """As `until`, for what has to be asked of a server."""
+    async with asyncio.timeout(seconds):
+        while not await reached():  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0.01)

@@ -7,18 +7,21 @@ import fcntl
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from amends.common.bus.embedded import EmbeddedServer, NotStarted
 from amends.common.log import LogUnreachable
 from amends.common.log.engine import database, named
 from amends.common.logs import set_up
+from amends.common.ops import OpsNotServed
 from amends.common.settings import Settings
 from amends.evaluator.app import Evaluator, run
+from amends.evaluator.relay import STOPPED
 
-OK, FAILED, UNREACHABLE = 0, 1, 3
+OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 
 
 class InUse(Exception):
@@ -30,15 +33,9 @@ def main(settings: Settings) -> int:
     set_up(settings.log_level, settings.secrets)
     try:
         with owned(settings.data_dir):
-            asyncio.run(_up(settings))
-    except (InUse, NotStarted, LogUnreachable) as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return UNREACHABLE
-    except ExceptionGroup as group:
-        for failure in group.exceptions:
-            sys.stderr.write(f"amends: {type(failure).__name__}: {failure}\n")
-        return FAILED
-    return OK
+            return _until_the_end(_up(settings))
+    except InUse as error:
+        return _failed(error, UNREACHABLE)
 
 
 def serve(settings: Settings) -> int:
@@ -46,17 +43,26 @@ def serve(settings: Settings) -> int:
     set_up(settings.log_level, settings.secrets)
     if not settings.nats_url:
         sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
-        return 2
+        return USAGE
+    return _until_the_end(_evaluate(settings, settings.nats_address))
+
+
+def _until_the_end(work: Coroutine[Any, Any, None]) -> int:
     try:
-        asyncio.run(_evaluate(settings, settings.nats_address))
-    except LogUnreachable as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return UNREACHABLE
+        asyncio.run(work)
+    except (NotStarted, LogUnreachable, OpsNotServed) as error:
+        return _failed(error, UNREACHABLE)
+    except STOPPED as error:
+        return _failed(error, FAILED)
     except ExceptionGroup as group:
-        for failure in group.exceptions:
-            sys.stderr.write(f"amends: {type(failure).__name__}: {failure}\n")
-        return FAILED
+        return max(_failed(failure, FAILED) for failure in group.exceptions)
     return OK
+
+
+def _failed(error: Exception, code: int) -> int:
+    known = isinstance(error, (*STOPPED, InUse, NotStarted, LogUnreachable, OpsNotServed))
+    sys.stderr.write(f"amends: {error if known else repr(error)}\n")
+    return code
 
 
 async def _up(settings: Settings) -> None:

@@ -301,6 +301,7 @@ class Loop:
     ask: str = ""
     ending: Literal["", "skip", "accepted", "ready", "stopped"] = ""
     hold: str = ""
+    barred: int = 0
     settled: str = ""
     woken: Mark = Mark()
     ended: int = 0
@@ -430,10 +431,20 @@ def _seen(loop: Loop, fact: PrObserved | PrClosed | AccessChanged, mark: Mark) -
     if isinstance(fact, PrClosed):
         return replace(loop, closed="merged" if fact.merged else "closed", hold="")
     if isinstance(fact, AccessChanged):
-        return replace(loop, hold="" if fact.access == "granted" else Failure.ACCESS_LOST)
+        return _barred(loop, fact, mark)
+    barred = 0 if micros(fact.updated_at) > loop.barred else loop.barred
     if loop.closed:
-        return replace(loop, pull=fact, closed="", finished="", hold="", woken=mark)
-    return replace(loop, pull=fact, hold="")
+        return replace(loop, pull=fact, closed="", finished="", hold="", barred=barred, woken=mark)
+    return replace(loop, pull=fact, hold="", barred=barred)
+
+
+def _barred(loop: Loop, fact: AccessChanged, mark: Mark) -> Loop:
+    """Access is lost until it is granted, or the pull request is seen in a state of a later date."""
+    if fact.access == "granted":
+        return replace(loop, hold="", barred=0)
+    since = snapshot_updated(fact) or mark.time
+    seen = loop.pull is not None and micros(loop.pull.updated_at) > since
+    return loop if seen else replace(loop, barred=since)
 
 
 _VERBS = {ReviewRejected: "rejected", ReviewApproved: "approved", ReviewCommented: "commented"}
@@ -472,13 +483,15 @@ def _hinted(loop: Loop, place: Place, hint: Hint) -> Loop:
     if author.kind in {"self", "ghost"} or seen_as(node, hint.body) in loop.seen:
         return loop
     item = loop.items.get(place.id) or _unknown(place.kind, hint.mark)
-    if not newer(hint, item.hints.get(node)) or not newer(hint, item.asked.get(node)):
+    known = [one for one in (item.hints.get(node), item.asked.get(node)) if one]
+    gone = any(not one.body for one in known)  # deleted before it was heard of: that somebody spoke is true all the same
+    if not gone and not all(newer(hint, one) for one in known):
         return loop
     stranger = is_stranger(loop, author)  # who opens nothing again
     item = replace(
-        item, author=author if place.root else item.author, hints={**item.hints, node: hint},
+        item, author=author if place.root else item.author, hints=item.hints if gone else {**item.hints, node: hint},
         voices=item.voices if author.account in item.voices else (*item.voices, author.account),
-        waived=item.waived and stranger, absent=item.absent and stranger,
+        waived=item.waived and stranger, absent=item.absent and (stranger or (gone and place.kind == "comment")),
     )  # fmt: skip
     return _with_item(loop, place.id, item)
 
@@ -515,7 +528,7 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
     id_ = f"thread/{fact.root}"
     item = loop.items.get(id_) or _unknown("thread", mark)
     if isinstance(fact, ThreadUnresolved):
-        return _with_item(loop, id_, replace(item, resolved=False, closed_at=0))
+        return _with_item(loop, id_, replace(item, resolved=False, closed_at=0, mark=mark))
     updated = snapshot_updated(fact)
     item = replace(item, resolved=True, reopened="", closed_at=mark.time if updated is None else updated)
     return _with_item(loop, id_, item)
@@ -534,6 +547,8 @@ def _checked(loop: Loop, fact: ChecksFinished, mark: Mark) -> Loop:
     if item is None:
         return loop
     hints, asked = _without(item.hints, fact.head), _without(item.asked, fact.head)
+    if not (hints or asked or item.version):  # nobody has seen it fail: as if it never had
+        return replace(loop, items=_without(loop.items, id_))
     resolved = item.resolved or (not hints and item.version in {"", fact.head})
     return _with_item(loop, id_, replace(item, hints=hints, asked=asked, resolved=resolved))
 
@@ -629,7 +644,7 @@ def is_question(item: Item) -> bool:
 
 def _released(loop: Loop, mark: Mark) -> Loop:
     phase = Phase.RESTING if loop.phase is Phase.STOPPED else loop.phase
-    return replace(loop, phase=phase, human="", finished="", hold="", woken=mark)
+    return replace(loop, phase=phase, human="", finished="", hold="", barred=0, woken=mark)
 
 
 def _retried(loop: Loop, mark: Mark) -> Loop:

@@ -35,7 +35,7 @@ class _Part(BaseModel):
 
 
 class Budget(_Part):
-    """What one pull request may cost before a human is asked (`day_usd` and `run_usd`: the installation and one run)."""
+    """What one pull request may cost before a human is asked (`day_usd`: the installation, `run_usd`: one run)."""
 
     turns: Count = 200
     tokens: Annotated[int, Field(ge=0, le=10**12)] = 10_000_000
@@ -161,7 +161,7 @@ def _over(older: PartT, newer: _Part) -> PartT:
     return older.model_copy(update=update)
 
 
-def effective(
+def effective(  # noqa: PLR0913 - three layers, and what the installation's loop says beside its own
     installation: Overrides,
     repository: Overrides,
     full_name: str,

@@ -27,7 +27,7 @@ Place: TypeAlias = tuple[str, ...]
 Said: TypeAlias = dict[str, Any]
 
 # Variables of ours that are no settings: of ./taskw, of tests, of fault runs.
-_OTHERS = {"AMENDS_PYTHON", "AMENDS_FAULTS", "AMENDS_CRASH_AT", "AMENDS_SNAPSHOTS"}
+_OTHERS = {"AMENDS_PYTHON", "AMENDS_FAULTS", "AMENDS_CRASH_AT", "AMENDS_SEED", "AMENDS_SNAPSHOTS"}
 # What Kubernetes puts into every pod for a Service whose name begins with `amends`.
 _SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$")
 
@@ -53,6 +53,7 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     grace_seconds: Annotated[float, Field(ge=0, le=86_400)] = 60.0
     answer_seconds: Annotated[float, Field(gt=0, le=600)] = 5.0
+    ack_seconds: Annotated[float, Field(ge=1, le=3_600)] = 60.0
     batch: Annotated[int, Field(ge=1, le=10_000)] = 256
     policy: Overrides = Overrides()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from amends.common.events import Author, Reporter
+from amends.common.events import Author, Failure, Reporter
 from amends.common.frozen import remembered
 from amends.common.loop import (
     MODEL_OFF,
@@ -230,6 +230,7 @@ def obstacles(loop: Loop, policy: Policy) -> list[Obstacle]:
         (pull.draft and not policy.drafts, "draft", "mark the pull request as ready for review"),
         (foreign(loop), "fork", "amends pushes to branches of the repository itself only"),
         (bool(loop.hold), f"on hold ({loop.hold})", "the pull request must be seen in another state first"),
+        (bool(loop.barred), f"on hold ({Failure.ACCESS_LOST})", "give amends its access to the repository back"),
         (loop.finished == "stopped", "stopped", "say fix or reset"),
         (loop.finished == "continued_in", "continued elsewhere", "look at the loop that continues it"),
     ]
@@ -280,9 +281,11 @@ def window(loop: Loop, policy: Policy) -> Window | None:
 
 
 def _marks(loop: Loop, policy: Policy, item: Item) -> list[tuple[Mark, str]]:
-    """When the item's news came, and whose they were."""
-    author = item.author.account if item.author else ""
-    return [(hint.mark, hint.author.account) for hint in news(loop, policy, item)] or [(item.mark, author)]
+    """When the item's news came, and whose they were; that it was opened again is news too."""
+    said = [(hint.mark, hint.author.account) for hint in news(loop, policy, item)]
+    if item.mark.version <= max((mark.version for mark, _ in said), default=-1):
+        return said
+    return [*said, (item.mark, item.author.account if item.author else "")]
 
 
 def status(loop: Loop, policy: Policy) -> Status:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from amends.common.logs import log_event
 from amends.common.ops import Ops
@@ -21,16 +22,17 @@ from amends.common.bus.consumers import Consumers
 from amends.common.bus.link import Link
 from amends.common.bus.mirror import Mirror
 from amends.common.bus.requests import Requests
-from amends.common.envelope import Event, event_of
+from amends.common.envelope import VOCABULARY, Event, event_of
 from amends.common.events import PolicyChanged
 from amends.common.identity import INSTALLATION
 from amends.common.log import Log
+from amends.common.patience import report_until_answered
 from amends.common.policy import Overrides
 from amends.evaluator.batch import CODE
 from amends.evaluator.clock import Clock
 from amends.evaluator.desk import Desk
 from amends.evaluator.migrate import migrate
-from amends.evaluator.recorder import Recorder
+from amends.evaluator.recorder import LocalRecorder, Recorder
 from amends.evaluator.relay import Relay
 from amends.evaluator.writer import Writer
 
@@ -48,6 +50,7 @@ class Evaluator:
     writer: Writer
     recorder: Recorder
     link: Link
+    consumers: Consumers
     relay: Relay
     requests: Requests
     clock: Clock
@@ -72,7 +75,8 @@ def assembled(
     """All parts, connected to each other and to nothing outside yet."""
     reader, writer = Log(settings.database), Writer(settings.database)
     link = Link(nats_url, "evaluator")
-    relay = Relay(reader, Mirror(link, settings.replicas), Consumers(link, settings.replicas))
+    consumers = Consumers(link, settings.replicas, settings.ack_seconds)
+    relay = Relay(reader, Mirror(link, settings.replicas), consumers)
     loop = asyncio.get_running_loop()
 
     def wake(events: Sequence[Event]) -> None:  # noqa: ARG001 - an observer's shape
@@ -80,7 +84,7 @@ def assembled(
 
     recorder = Recorder(writer, (wake, metrics.observe, _logged, *observers), settings.batch)
     clock = Clock(reader, recorder, CODE, settings.grace_seconds)
-    return Evaluator(reader, writer, recorder, link, relay, Requests(nats_url, Desk(recorder, reader)), clock)
+    return Evaluator(reader, writer, recorder, link, consumers, relay, Requests(nats_url, Desk(recorder, reader)), clock)
 
 
 async def run(
@@ -92,16 +96,13 @@ async def run(
     """Run until `stop` is set; `ready` is called with the evaluator and its ops address once it accepts reports."""
     await asyncio.to_thread(migrate, settings.database)
     evaluator = assembled(settings, nats_url)
+    metrics.describe(CODE, VOCABULARY)
     ops = Ops(settings.ops_host, settings.ops_port, evaluator.checks)
     address = ops.start()
     evaluator.recorder.start()
     try:
-        await evaluator.link.open()
-        evaluator.link.when_restored(evaluator.relay.look_again)
-        await evaluator.relay.handshake()
-        evaluator.recorder.open()
-        await _settle_policy(evaluator, settings.policy)
-        await evaluator.requests.join()
+        if not await _before(stop, _begun(evaluator, settings.policy)):
+            return
         async with asyncio.TaskGroup() as tasks:
             running = [
                 tasks.create_task(evaluator.relay.run()),
@@ -121,6 +122,28 @@ async def run(
         evaluator.log.close()
 
 
+async def _begun(evaluator: Evaluator, policy: Overrides) -> None:
+    await evaluator.link.open()
+    evaluator.link.when_restored(evaluator.relay.look_again)
+    await evaluator.relay.handshake()
+    evaluator.recorder.open()
+    await _settle_policy(evaluator, policy)
+    await evaluator.requests.join()
+
+
+async def _before(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work, which may take as long as NATS is away, unless it is time to stop; whether it was done."""
+    working, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if working.done():
+        await working  # raises what went wrong
+        return True
+    working.cancel()
+    await asyncio.wait({working})
+    return False
+
+
 async def _settle_policy(evaluator: Evaluator, wanted: Overrides) -> None:
     """The policy in the settings file becomes an event like any other change, when the file says something new."""
     history = await asyncio.to_thread(evaluator.log.history, INSTALLATION)
@@ -129,7 +152,8 @@ async def _settle_policy(evaluator: Evaluator, wanted: Overrides) -> None:
     if wanted == (last.values if isinstance(last, PolicyChanged) else Overrides()):
         return
     fact = PolicyChanged(request=f"{SETTINGS}-{len(applied) + 1}", values=wanted)
-    answer = await evaluator.recorder.report("evaluator", Report(fact=fact, actor=SETTINGS))
+    recorder = LocalRecorder(evaluator.recorder, "evaluator", evaluator.log.blob)
+    answer = await report_until_answered(recorder, Report(fact=fact, actor=SETTINGS))
     if isinstance(answer, Refused):
         log.error("the policy of the settings was refused", extra={"detail": answer.detail})
 
@@ -144,6 +168,8 @@ async def _tended(evaluator: Evaluator) -> None:
             await asyncio.to_thread(evaluator.writer.checkpoint)
             if naps % round(GAUGES_SECONDS / CHECKPOINT_SECONDS) == 0:
                 await asyncio.to_thread(_gauged, evaluator)
+                for service, counts in (await evaluator.consumers.standing()).items():
+                    metrics.consumed(service, *counts)
             if evaluator.recorder.outdated and evaluator.requests.joined:
                 log.error("this evaluator is older than the log and stands aside: upgrade it")
                 await evaluator.requests.leave()

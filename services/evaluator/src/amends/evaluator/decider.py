@@ -87,7 +87,7 @@ def decide(loop: Loop, policy: Policy) -> Decisions:
         return []
     if loop.paused:
         return _resumed(loop, policy)
-    for rule in (_commands, _ended, _failed, _collected, _prepared, _pushed, _asked, _again, _approved, _started):
+    for rule in RULES:
         if decisions := rule(loop, policy):
             return decisions
     return []
@@ -483,3 +483,8 @@ def _push(loop: Loop, cycle: Cycle) -> PushRequested:
         verdicts=prepared.verdicts,
         prepared=prepared.mark.pos,
     )
+
+
+RULES = (
+    _commands, _ended, _failed, _collected, _prepared, _pushed, _asked, _again, _approved, _started,
+)  # fmt: skip

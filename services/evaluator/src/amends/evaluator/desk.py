@@ -8,6 +8,7 @@ from typing import Protocol
 
 from amends.common.answers import Answer, Go, Refused, Report, Stop, Unavailable
 from amends.common.bus.wire import CHUNK, Chunk, Requeued
+from amends.common.crash import crash_point
 from amends.common.envelope import Row, event_of
 from amends.common.events import (
     CommentsFetched,
@@ -57,6 +58,7 @@ class Desk:
         """Keep a part of a blob; with the last one the blob is there, or refused."""
         try:
             await self._recorder.run(lambda writer: writer.put_chunk(chunk.sha, chunk.n, chunk.data))
+            crash_point("recorder.blob")
             if chunk.n >= chunk.of - 1:
                 await self._recorder.run(lambda writer: writer.finish_blob(chunk.sha, chunk.size, chunk.of))
         except BlobMismatch as error:

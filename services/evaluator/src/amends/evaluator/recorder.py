@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -12,6 +13,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
+from amends.common import metrics
 from amends.common.answers import (
     PARKED,
     Answer,
@@ -103,12 +105,15 @@ class Recorder:
 
     async def report(self, service: str, report: Report) -> Answer:
         """Record one fact and what follows from it."""
-        if turned_away := self._turned_away(service, report):
-            return turned_away
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Answer] = loop.create_future()
-        self._queue.put(_Job(Said(service, report), future, loop))
-        return await future
+        began = time.perf_counter()
+        answer = self._turned_away(service, report)
+        if answer is None:
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[Answer] = loop.create_future()
+            self._queue.put(_Job(Said(service, report), future, loop))
+            answer = await future
+        metrics.answered(service, answer, time.perf_counter() - began)
+        return answer
 
     def _turned_away(self, service: str, report: Report) -> Answer | None:
         crash_point("recorder.received")
@@ -136,6 +141,7 @@ class Recorder:
             await self.run(
                 lambda writer: writer.park(service, refused.reason, raw, refused.detail, f"report.{service}")
             )
+            crash_point("recorder.parked")
         except Exception as error:  # noqa: BLE001 - the refusal stands whether or not its bytes could be kept
             log.warning("a refused report could not be parked", extra={"error": type(error).__name__})
 
@@ -236,6 +242,7 @@ class Recorder:
             crash_point("recorder.projected")
         crash_point("recorder.committed")
         self._remember(batch)
+        metrics.batched(len(jobs))
         return answers
 
     def _remember(self, batch: Batch) -> None:

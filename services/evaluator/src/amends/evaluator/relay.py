@@ -56,6 +56,7 @@ _STANDING: dict[type[Exception], Standing] = {
     ForeignMirrorError: "foreign",
     GapError: "damaged",
 }
+STOPPED = tuple(_STANDING)  # what it stops for: an operator has to see to it
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class Relay:
     async def _passed(self) -> bool:
         try:
             await self._pass()
-        except tuple(_STANDING) as error:
+        except STOPPED as error:
             self.standing, self.error = _STANDING[type(error)], str(error)
             _LOG.critical("the relay stops", extra={"standing": self.standing, "error": self.error})
             raise

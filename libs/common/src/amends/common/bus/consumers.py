@@ -34,6 +34,14 @@ class Consumers:
             wrong += await self._ensure(service, oldest.get(service, first))
         return wrong
 
+    async def standing(self) -> dict[str, tuple[int, int, int]]:
+        """For each consumer that exists: how many events wait, how many are in hand, how many came again."""
+        found = {}
+        for service in REACTIONS:
+            if info := await look(self._link, f"CONSUMER.INFO.{STREAM}.{service}", NO_CONSUMER):
+                found[str(service)] = (info["num_pending"], info["num_ack_pending"], info["num_redelivered"])
+        return found
+
     async def _ensure(self, service: Reporter, start: int) -> tuple[str, ...]:
         info = await look(self._link, f"CONSUMER.INFO.{STREAM}.{service}", NO_CONSUMER)
         wanted = durable(service, self._ack_wait)

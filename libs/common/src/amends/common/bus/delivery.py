@@ -45,8 +45,8 @@ class BusDelivery:
             return None
         if status(note):
             return 0
-        noted = json.loads(note.data)
-        return int(noted["times"]) if noted["delivery"] < self.number else 0
+        delivery, times = map(int, note.data.split(b" "))
+        return times if delivery < self.number else 0
 
     async def alive(self) -> None:
         """Start the time for an acknowledgement again."""
@@ -63,9 +63,8 @@ class BusDelivery:
     async def put_off(self, delay: float) -> None:
         """Note that this delivery was no attempt, then have it delivered again."""
         times = await self.times_put_off() if self.number > 1 else 0
-        note = json.dumps({"delivery": self.number, "times": (times or 0) + 1}).encode()
         try:
-            await self._link.request(self._note, note)
+            await self._link.request(self._note, f"{self.number} {(times or 0) + 1}".encode())
         except Unanswered as unanswered:
             _LOG.warning("what was put off counts as an attempt", extra={"of": self.pos, "error": str(unanswered)})
         await self.again(delay)

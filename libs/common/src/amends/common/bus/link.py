@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Self
 
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
+
+from amends.common.bus.client import SturdyClient
 
 SECONDS = 5.0  # how long a request waits unless it says otherwise
 _DENIED = re.compile(r'permissions violation for (publish|subscription) to "([^"]*)"')
@@ -22,14 +23,6 @@ class Unanswered(Exception):
     """Nobody answered, and why. What was asked for may or may not have happened."""
 
 
-class _Client(Client):
-    """nats-py writes a PING past what is still pending, so one PONG proves nothing about what was sent before."""
-
-    async def flush(self, timeout: int = 10) -> None:  # noqa: ASYNC109 - its own signature
-        await super().flush(timeout)  # sends what is pending
-        await super().flush(timeout)  # and this one comes behind it
-
-
 @dataclass(frozen=True)
 class _Waiting:
     subject: str
@@ -37,16 +30,16 @@ class _Waiting:
 
 
 class Link:
-    """A connection under one name; replies come to inboxes that permissions can tell apart: `_INBOX_<name>.>`."""
+    """A connection under one name; replies come to inboxes that permissions can tell apart: `_INBOX.<name>.>`."""
 
     def __init__(self, url: str, name: str) -> None:
         self._url = url
         self._name = name
-        self._client = _Client()
+        self._client = SturdyClient()
         self._waiting: dict[str, _Waiting] = {}
         self._tokens = count(1)
         self._inbox = ""
-        self._trouble = "not connected yet"
+        self.trouble = "not connected yet"
         self._deaf = ""
         self._listeners: list[Callable[[], None]] = []
 
@@ -55,7 +48,7 @@ class Link:
         await self._client.connect(
             self._url.split(","),
             name=f"amends {self._name}",
-            inbox_prefix=f"_INBOX_{self._name}",
+            inbox_prefix=f"_INBOX.{self._name}",
             error_cb=self._failed,
             disconnected_cb=self._broken,
             reconnected_cb=self._restored,
@@ -66,7 +59,7 @@ class Link:
             connect_timeout=2,
         )
         self._inbox = self._client.new_inbox()
-        self._trouble = ""
+        self.trouble = ""
         await self._client.subscribe(f"{self._inbox}.*", cb=self._answered)
         return self
 
@@ -82,9 +75,9 @@ class Link:
     def health(self) -> str:
         """`ok`, or what is wrong with the connection."""
         if self._client.is_closed:
-            return f"closed for good: {self._trouble or self._client.last_error}"
+            return f"closed for good: {self.trouble or self._client.last_error}"
         if not self._client.is_connected:
-            return f"not connected: {self._trouble or self._client.last_error}"
+            return f"not connected: {self.trouble or self._client.last_error}"
         return self._deaf or "ok"
 
     def when_restored(self, listener: Callable[[], None]) -> None:
@@ -149,20 +142,20 @@ class Link:
 
     async def _failed(self, error: Exception) -> None:
         # The parser of nats-py hands on what the server says in lower case.
-        self._trouble = str(error) or type(error).__name__
-        denied = _DENIED.search(self._trouble)
+        self.trouble = str(error) or type(error).__name__
+        denied = _DENIED.search(self.trouble)
         if denied is None:
             return
         what, subject = denied.groups()
         if what == "subscription" and subject.startswith(self._inbox.lower()):
-            self._deaf = f"no answer can reach us: {self._trouble}"
-        self._give_up(self._trouble, None if self._deaf else subject)
+            self._deaf = f"no answer can reach us: {self.trouble}"
+        self._give_up(self.trouble, None if self._deaf else subject)
 
     async def _broken(self) -> None:
         self._give_up("the connection broke before the answer", None)
 
     async def _restored(self) -> None:
-        self._trouble = self._deaf = ""
+        self.trouble = self._deaf = ""
         for listener in self._listeners:
             listener()
 

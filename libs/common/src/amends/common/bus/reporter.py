@@ -80,13 +80,13 @@ class NatsRecorder:
         return (await self._link.request(subject, payload, seconds=self._seconds)).data
 
     async def _insist(self, subject: str, payload: bytes) -> bytes:
-        for tried in range(1, _TRIES + 1):
+        why = ""
+        for _ in range(_TRIES):
             try:
                 return await self._ask(subject, payload)
             except Unanswered as unanswered:
-                if tried == _TRIES:
-                    raise Later(_AWAY, str(unanswered)) from unanswered
-        raise AssertionError
+                why = str(unanswered)
+        raise Later(_AWAY, why)
 
 
 def _refusal(raw: bytes) -> Refused | None:

@@ -4,47 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from contextlib import suppress
+from typing import Any
 
 from faststream.nats import NatsBroker, NatsMessage
+from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from pydantic import ValidationError
 
-from amends.common.answers import Answer, Go, Refused, Stop, Unavailable
+from amends.common.answers import Refused, Stop, Unavailable
 from amends.common.bus import wire
+from amends.common.bus.client import SturdyClient
+from amends.common.bus.desk import Desk
 from amends.common.bus.link import drained
 
 _LOG = logging.getLogger(__name__)
 GROUP = "evaluators"
+# Nothing else is answered: we may publish where the one who asks may not, and must not be made to do it for him.
+_INBOX = re.compile(r"_INBOX(\.[A-Za-z0-9_-]+)+")
 AT_ONCE = 1_024  # requests in hand; more wait in the client, and what waits too long is asked again
 
 Serve = Callable[[str, bytes], Awaitable[bytes]]
 
 
-class Desk(Protocol):
-    """Who answers. What it raises is answered `unavailable`: ask again."""
-
-    async def report_raw(self, service: str, raw: bytes) -> Answer:
-        """Record the fact of these bytes, whatever they are."""
-        ...
-
-    async def may(self, pos: int, run: str) -> Go | Stop | Unavailable:
-        """Whether the work that the event at `pos` asked for may still have its effect."""
-        ...
-
-    async def requeue(self, asked: wire.Requeued) -> Answer:
-        """Have something that was parked worked on again."""
-        ...
-
-    async def put_chunk(self, chunk: wire.Chunk) -> Refused | Unavailable | None:
-        """Keep a part of a blob, durably; with the last one the blob is there, or refused."""
-        ...
-
-    async def get_chunk(self, sha: str, n: int) -> wire.Chunk | None:
-        """Part n of a blob; None when nobody ever put it."""
-        ...
+class _Broker(NatsBroker):
+    async def _connect(self) -> Client:
+        client = SturdyClient()
+        await client.connect(**self._connection_kwargs)
+        self.config.connect(client)
+        return client
 
 
 class Requests:
@@ -77,17 +68,15 @@ class Requests:
         """Take requests from now on; waits until there is a server."""
         if self._broker is not None:
             return
-        broker = NatsBroker(
+        broker = _Broker(
             self._url.split(","),
             name="amends evaluator requests",
-            inbox_prefix="_INBOX_evaluator",
+            inbox_prefix="_INBOX.evaluator",
             logger=None,
             apply_types=False,
             # Bytes stay bytes: what a report holds is for the desk to judge, and it must be answered whatever it is.
             decoder=_as_it_is,
-            # Everything is written at once: nats-py's PING overtakes what is pending, and then neither joining nor
-            # leaving could know when the server has heard of it. Nor is an answer kept for a server that is away.
-            pending_size=1,
+            pending_size=1,  # an answer is not kept for a server that is away: it would come too late
             reconnect_time_wait=0.05,  # type: ignore[arg-type]  # any number of seconds does
             max_reconnect_attempts=-1,
             ping_interval=10,
@@ -104,14 +93,14 @@ class Requests:
         broker, self._broker = self._broker, None
         if broker is None:
             return
-        for subscriber in broker.subscribers:
-            # FastStream would wait first and drop what arrives meanwhile. So: tell the server, then empty the pipe.
-            if isinstance(subscription := getattr(subscriber, "subscription", None), Subscription):
-                await drained(subscription)
-                subscriber.subscription = None  # type: ignore[attr-defined]  # there is nothing left to unsubscribe
+        connection = broker.connection
+        # FastStream would wait first and drop what arrives meanwhile. So: tell the server, then empty the pipe.
+        await asyncio.gather(*(_let_go(subscriber) for subscriber in broker.subscribers))
         if self._in_hand:
             await asyncio.wait(self._in_hand, timeout=patience)
-        await broker.stop()
+        with suppress(NatsError, OSError):  # without a server there is nobody to take leave of
+            await broker.stop()
+        await connection.close()
 
     def _served(self) -> dict[str, Serve]:
         return {
@@ -126,6 +115,9 @@ class Requests:
         # A task of our own for each request, so that reports meet in one transaction. FastStream's `max_workers` does
         # that too, at three times the cost, and forgets on stop what it has taken and not begun.
         async def take(message: NatsMessage) -> None:
+            if not _INBOX.fullmatch(message.reply_to):
+                _LOG.warning("a request without an inbox", extra={"subject": message.raw_message.subject})
+                return
             await self._room.acquire()
             task = asyncio.create_task(self._answer(serve, message, broker))
             self._in_hand.add(task)
@@ -144,11 +136,10 @@ class Requests:
         except Exception as error:  # noqa: BLE001 - whoever asked must get an answer, and a refusal would be a lie
             _LOG.warning("a request failed", extra={"subject": asked.subject, "error": repr(error)})
             answer = wire.answer_bytes(Unavailable(f"the evaluator failed to answer ({type(error).__name__})"))
-        if asked.reply:
-            try:
-                await broker.connection.publish(asked.reply, answer)
-            except NatsError as error:
-                _LOG.warning("an answer was not sent", extra={"subject": asked.subject, "error": repr(error)})
+        try:
+            await broker.connection.publish(asked.reply, answer)
+        except NatsError as error:
+            _LOG.warning("an answer was not sent", extra={"subject": asked.subject, "error": repr(error)})
 
     async def _report(self, subject: str, raw: bytes) -> bytes:
         return wire.answer_bytes(await self._desk.report_raw(subject.removeprefix("report."), raw))
@@ -185,6 +176,12 @@ class Requests:
 
 async def _as_it_is(message: Any) -> Any:  # noqa: ANN401 - what FastStream hands to the handler
     return message
+
+
+async def _let_go(subscriber: Any) -> None:  # noqa: ANN401 - a subscriber of FastStream that has a subscription
+    if isinstance(subscriber.subscription, Subscription):
+        await drained(subscriber.subscription)
+    subscriber.subscription = None
 
 
 def _first(error: ValidationError) -> str:

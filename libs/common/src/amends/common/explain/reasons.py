@@ -170,3 +170,21 @@ OUTCOMES: dict[str, str] = {
     "failed": "it ended without a fix",
     "cancelled": "it was cut short; that is not held against it",
 }
+
+JUDGEMENTS: dict[str, str] = {
+    "fixed": "a commit fixes it",
+    "answered": "it is answered, nothing had to change",
+    "declined": "it is not done, and the reason says why",
+    "deferred": "it is put aside; retry opens it again",
+    "needs_human": "only a human can answer it; his answer opens it again",
+    "superseded": "a newer version came meanwhile: no reply, the next cycle takes it up",
+}
+
+UNHEARD_COMMANDS: dict[str, str] = {
+    "untrusted": "who gave it has no say here",
+    "nothing_to_retry": "nothing failed and no question is open",
+    "not_paused": "there is nothing to resume",
+    "paused": "the loop is paused: only resume is heard",
+    "finished": "the loop is over: only fix and reset begin again, and a closed one has to be reopened first",
+    "not_here": "it means nothing for this kind of loop, or amends does not work on this repository",
+}

@@ -92,6 +92,12 @@ class Log:
             query = query.where(STUCK)
         return self._all(LoopRow, query, b"")
 
+    def statuses(self) -> dict[str, int]:
+        """How many loops stand where."""
+        query = select(loops.c.status, func.count()).where(loops.c.kind == "change").group_by(loops.c.status)
+        with self._reading() as connection:
+            return {status: count for status, count in connection.execute(query)}
+
     def blocked(self) -> list[str]:
         """The loops that wait for the installation."""
         return self._names(select(loops.c.loop).where(BLOCKED))
@@ -106,7 +112,7 @@ class Log:
 
     def resolve(self, reference: str) -> str | None:
         """The loop that a person means by `owner/repo#42`, a pull request's address, or its name."""
-        if LOOP.match(reference):
+        if LOOP.fullmatch(reference):
             query = select(loops.c.loop).where(loops.c.loop == reference)
         elif pull := _PULL.search(reference):
             query = (

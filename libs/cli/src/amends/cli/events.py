@@ -1,0 +1,164 @@
+"""`amends events`: the log as it is, and as it grows."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from amends.cli.output import Moment, as_json, date, examples, formatted, say, say_json, shown
+from amends.cli.place import Negative, found, placed, the_log
+
+if TYPE_CHECKING:
+    from amends.common.envelope import Row
+    from amends.common.log import Log
+
+POLL = 0.2
+PAGE = 1_000
+
+
+@click.group(short_help="Look at events: the log as it is and as it grows.")
+def events() -> None:
+    """Look at events: everything that was reported and decided, in order, for ever."""
+
+
+class Wanted(TypedDict):
+    """What `tail` was asked for."""
+
+    follow: bool
+    number: int | None
+    since: int | None
+    from_pos: int | None
+    types: tuple[str, ...]
+    loop: str | None
+
+
+@events.command(
+    epilog=examples(
+        "amends events tail -n 20",
+        "amends events tail -f --type 'fix.*' --type escalated",
+        "amends events tail --from-pos 1 -o json > log.jsonl",
+        "amends events tail --since 2h --loop octo/shop#42",
+    )
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on with new events as they are recorded.")
+@click.option("-n", "--number", type=click.IntRange(min=0), help="At most so many. [default: the last 10]")
+@click.option("--since", type=Moment(), metavar="TIME", help="From a time on: 10m, 2h, 3d, or a date.")
+@click.option("--from-pos", type=click.IntRange(min=1), metavar="POS", help="From a position on.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only such: fix.pushed, or 'review.*'.")
+@click.option("--loop", metavar="LOOP", help="Only of one loop: owner/repo#42, an address, or its name.")
+@placed("data_dir", "database")
+@formatted
+def tail(**wanted: Unpack[Wanted]) -> None:
+    """Show the last events, or those from some point on.
+
+    JSON lines are whole CloudEvents; such a file can be replayed: amends replay --file.
+    To go on where you stopped, give the position after the last one you saw.
+    """
+    with the_log() as log:
+        fits = _filter(log, wanted)
+        start = end = log.head().pos
+        if wanted["from_pos"] is not None:
+            start = wanted["from_pos"] - 1
+        elif wanted["since"] is not None:
+            start = _before(log, end, wanted["since"])
+        else:
+            _show(_last(log, end, fits, 10 if wanted["number"] is None else wanted["number"]))
+        if start < end:
+            _show(islice(_through(log, start, end, fits), wanted["number"]))
+        if wanted["follow"]:
+            _follow(log, max(start, end), fits)
+
+
+Fits = Callable[["Row"], bool]
+
+
+def _filter(log: Log, wanted: Wanted) -> Fits:
+    types, loop = wanted["types"], wanted["loop"] and found(log, wanted["loop"])
+    return lambda row: (
+        (not types or any(fnmatchcase(row.type, type_) for type_ in types)) and (not loop or row.loop == loop)
+    )
+
+
+def _through(log: Log, after: int, upto: int, fits: Fits) -> Iterator[Row]:
+    while rows := log.rows(after, PAGE, upto):
+        yield from filter(fits, rows)
+        after = rows[-1].pos
+
+
+def _follow(log: Log, after: int, fits: Fits) -> None:
+    while True:
+        rows = log.rows(after, PAGE)
+        _show(filter(fits, rows))
+        if rows:
+            after = rows[-1].pos
+        else:
+            time.sleep(POLL)
+
+
+def _last(log: Log, end: int, fits: Fits, number: int) -> list[Row]:
+    newest: list[Row] = []
+    while end > 0 and len(newest) < number:
+        newest += filter(fits, reversed(log.rows(max(0, end - PAGE), PAGE, end)))
+        end -= PAGE
+    return newest[:number][::-1]
+
+
+def _before(log: Log, end: int, moment: int) -> int:
+    """The last position before a time: times never run backwards in a log."""
+    low, high = 0, end
+    while low < high:
+        middle = (low + high + 1) // 2
+        row = log.row(middle)
+        low, high = (middle, high) if row is None or row.time < moment else (low, middle - 1)
+    return low
+
+
+def _show(rows: Iterable[Row]) -> None:
+    from amends.common.envelope import cloud_event
+
+    for row in rows:
+        if as_json():
+            say_json(cloud_event(row))
+        else:
+            by = f"<- {row.cause}" if row.cause else row.actor or row.source
+            say(f"{row.pos:>6}  {date(row.time)}  {row.loop:<20}  {row.type:<18}  {shown(row.key)}  {shown(by)}")
+
+
+@events.command(epilog=examples("amends events show 41 42"))
+@click.argument("positions", metavar="POS...", nargs=-1, required=True, type=click.IntRange(min=1))
+@placed("data_dir", "database")
+@formatted
+def show(positions: tuple[int, ...]) -> None:
+    """Show events whole: who, when, why, and every field."""
+    from amends.common.envelope import cloud_event
+
+    with the_log() as log:
+        for pos in positions:
+            row = log.row(pos)
+            if row is None:
+                raise Negative(f"the log has no position {pos}: it ends at {log.head().pos}")
+            if as_json():
+                say_json(cloud_event(row))
+            else:
+                _whole(row)
+
+
+def _whole(row: Row) -> None:
+    from amends.common.envelope import event_id
+
+    for name, value in (
+        ("pos", row.pos), ("loop", f"{row.loop} version {row.version}"), ("type", f"{row.type} schema {row.schema}"),
+        ("key", row.key), ("time", f"{date(row.time)} UTC"), ("source", f"{row.source} {row.actor}".rstrip()),
+        ("cause", row.cause), ("policy", row.policy), ("id", event_id(row.loop, row.key)), ("hash", row.hash.hex()),
+    ):  # fmt: skip
+        if value not in {None, ""}:
+            say(f"{name:<7} {shown(value)}")
+    for line in json.dumps(json.loads(row.data), ensure_ascii=False, indent=2).splitlines():
+        say(f"        {shown(line)}")
+    say()

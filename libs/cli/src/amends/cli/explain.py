@@ -1,0 +1,72 @@
+"""`amends explain`: why a loop stands where it stands, now or at any position of the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from amends.cli.output import as_json, examples, formatted, iso, say, say_json
+from amends.cli.place import Negative, found, placed, the_log
+
+if TYPE_CHECKING:
+    from amends.common.explain import Explanation
+    from amends.common.log import Log
+
+
+@click.command(
+    short_help="Say why a loop stands where it stands.",
+    epilog=examples(
+        "amends explain octo/shop#42",
+        "amends explain https://github.com/octo/shop/pull/42 --at 1200",
+        "amends explain installation",
+    ),
+)
+@click.argument("loop")
+@click.option("--at", type=click.IntRange(min=1), metavar="POS", help="As it was at a position of the log.")
+@placed("data_dir", "database")
+@formatted
+def explain(loop: str, at: int | None) -> None:
+    """Say why a loop stands where it stands, what is missing, what comes next, and whose turn it is."""
+    with the_log() as log:
+        explanation = explained(log, found(log, loop), at)
+    if as_json():
+        say_json(plain(explanation))
+        return
+    from amends.common.explain import lines
+
+    for line in lines(explanation):
+        say(line)
+
+
+def explained(log: Log, name: str, at: int | None = None) -> Explanation:
+    """The explanation of a loop from the log alone: its own events and those of its settings."""
+    from amends.common.envelope import event_of
+    from amends.common.explain import explain as explain_loop
+    from amends.common.identity import INSTALLATION, policy_loop
+    from amends.evaluator.replay import rebuild
+
+    upto = log.head().pos if at is None else at
+    names = dict.fromkeys((name, policy_loop(name), INSTALLATION))
+    rows = sorted((row for each in names for row in log.history(each)), key=lambda row: row.pos)
+    rebuilt = rebuild(rows, upto_pos=upto)
+    if name not in rebuilt.versions:
+        raise Negative(f"{name} had no events yet at position {upto}")
+    recent = [event_of(row) for row in rows if row.loop == name and row.pos <= upto][-3:]
+    loop = rebuilt.loop(name)
+    return explain_loop(loop, rebuilt.policy_now(loop), recent)
+
+
+def plain(explanation: Explanation) -> dict[str, object]:
+    """An explanation as JSON."""
+    from dataclasses import asdict
+
+    fields = asdict(explanation)
+    fields["time"] = iso(explanation.time)
+    fields["conditions"] = [condition._asdict() for condition in explanation.conditions]
+    fields["turns"] = [
+        {**turn._asdict(), "due": None if turn.due is None else iso(turn.due)} for turn in explanation.turns
+    ]
+    fields["last"] = [{**event._asdict(), "time": iso(event.time)} for event in explanation.last]
+    fields["orders"] = [order._asdict() for order in explanation.orders]
+    return fields

@@ -1,0 +1,63 @@
+"""The `amends` command. Nothing here or in the commands' modules loads more than click before a command runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from amends.cli import doctor, events, explain, loops, parked, replay, report, running, upkeep
+
+OK, INTERRUPTED = 0, 130
+
+EPILOG = """\b
+Start here:
+  amends up                          everything in one process, data in .amends
+  amends loops list                  what is going on
+  amends explain octo/shop#42        why a loop stands where it stands
+  amends events tail -f              every event as it is recorded
+
+\b
+Reading commands work while nothing runs. Into a pipe they write JSON lines.
+Exit codes: 0 ok, 1 negative result, 2 usage, 3 not reachable, 130 interrupted."""
+
+
+class Piped(click.Group):
+    """A group whose commands may write into a pipe that closes early: `| head -1` has what it wants."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; what it still had to say to a closed pipe goes nowhere."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return OK
+
+
+@click.group(
+    cls=Piped, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG
+)
+@click.version_option(package_name="amends-cli")
+def cli() -> None:
+    """Closes the loop on pull-request reviews: what was asked for is fixed, pushed, answered, and asked for again."""
+
+
+for command in (
+    *(running.up, running.run, loops.loops, events.events, explain.explain, replay.replay),
+    *(parked.parked, report.report, doctor.doctor, upkeep.migrate, upkeep.restore),
+):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command of this process's arguments, and end the process with its exit code."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo(err=True)
+        code = INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    sys.exit(code if isinstance(code, int) else OK)

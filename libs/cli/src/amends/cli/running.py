@@ -1,0 +1,43 @@
+"""`amends up` and `amends run`: start what there is."""
+
+from __future__ import annotations
+
+import click
+
+from amends.cli.output import examples
+from amends.cli.place import placed, settings
+
+
+@click.command(
+    short_help="Run everything in one process.",
+    epilog=examples(
+        "amends up",
+        "amends up --data-dir /var/lib/amends --ops-port 9090",
+        "amends up --database postgresql://amends@db/amends",
+    ),
+)
+@placed("data_dir", "database", "nats_url", "ops_port")
+def up() -> None:
+    """Run everything in one process: nats-server, log and all services.
+
+    The data directory is made if it is not there. Ctrl-C stops it; what is queued is recorded first.
+    """
+    from amends.cli.up import main
+
+    raise click.exceptions.Exit(main(settings()))
+
+
+@click.group()
+def run() -> None:
+    """Run one service as a process of its own."""
+
+
+@run.command(
+    epilog=examples("AMENDS_DATABASE=postgresql://amends@db/amends amends run evaluator --nats nats://nats:4222")
+)
+@placed("data_dir", "database", "nats_url", "ops_port")
+def evaluator() -> None:
+    """Record, decide, mirror, and keep time: the one writer of the log."""
+    from amends.cli.up import serve
+
+    raise click.exceptions.Exit(serve(settings()))

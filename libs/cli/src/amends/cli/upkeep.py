@@ -1,0 +1,121 @@
+"""`amends migrate` and `amends restore`: the log's schema, and its end after a restore from a backup."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, closing
+from typing import TYPE_CHECKING
+
+import click
+
+from amends.cli.output import as_json, examples, formatted, say, say_json, talk
+from amends.cli.place import Negative, NotReachable, Wrong, placed, settings
+
+if TYPE_CHECKING:
+    from amends.common.settings import Settings
+    from amends.evaluator.restore import Imported
+
+
+@click.command(
+    short_help="Bring the database to this version's schema.",
+    epilog=examples(
+        "amends migrate",
+        "amends migrate --database postgresql://owner@db/amends --recorder-role recorder --reader-role reader",
+    ),
+)
+@click.option("--recorder-role", metavar="ROLE", help="PostgreSQL role of the evaluator: it may append events.")
+@click.option("--reader-role", metavar="ROLE", help="PostgreSQL role of everybody else: it may read.")
+@placed("data_dir", "database")
+@formatted
+def migrate(recorder_role: str | None, reader_role: str | None) -> None:
+    """Bring the log's database to this version's schema; `amends up` does it by itself.
+
+    With both roles, PostgreSQL gives each what it needs and nothing else. The roles must exist.
+    """
+    from amends.common.log import LogUnreachable
+    from amends.evaluator.migrate import grant
+    from amends.evaluator.migrate import migrate as bring
+
+    if (recorder_role is None) != (reader_role is None):
+        raise Wrong("--recorder-role and --reader-role go together")
+    known = settings()
+    if recorder_role and not known.database.startswith("postgres"):
+        raise Wrong("only PostgreSQL has roles: a SQLite log is guarded by its file's permissions")
+    try:
+        changed = bring(known.database)
+        if recorder_role and reader_role:
+            grant(known.database, recorder_role, reader_role)
+    except LogUnreachable as error:
+        raise NotReachable(str(error)) from error
+    if as_json():
+        say_json({"migrated": changed, "granted": bool(recorder_role)})
+    else:
+        say("the log has this version's schema now" if changed else "there was nothing to do")
+
+
+@click.command(short_help="After a restore: bring in the rest.", epilog=examples("amends restore --import-tail"))
+@click.option("--import-tail", is_flag=True, required=True, help="Bring in the events that only the mirror still has.")
+@placed("data_dir", "database", "nats_url")
+@formatted
+def restore(*, import_tail: bool) -> None:  # noqa: ARG001 - said, so that nobody restores by accident
+    """After a restore from a backup: bring in what was recorded since then, from the mirror.
+
+    The evaluator stops by itself when it finds its mirror ahead of its log. Stop what still runs, restore the
+    database, then run this once. Each event is checked against the one before it; nothing is changed unless all fit.
+    """
+    import asyncio
+
+    from amends.cli.up import InUse
+    from amends.common.bus.embedded import NotStarted
+    from amends.common.log import LogUnreachable
+    from amends.evaluator.tail import NoTailError
+
+    try:
+        result = asyncio.run(_imported(settings()))
+    except (InUse, NoTailError) as error:
+        raise Negative(str(error)) from error
+    except (LogUnreachable, NotStarted, OSError, TimeoutError) as error:
+        raise NotReachable(str(error) or "NATS does not answer: say where it is with --nats") from error
+    if as_json():
+        say_json({"imported": result.events, "pos": result.pos, "missing_blobs": sorted(result.missing)})
+    else:
+        say(f"{result.events} events brought in; the log ends at position {result.pos} now")
+    for sha in sorted(result.missing):
+        talk(f"blob {sha} is not in the restored database: what names it cannot be read")
+
+
+async def _imported(known: Settings) -> Imported:
+    from amends.cli.up import owned
+    from amends.common.bus.embedded import EmbeddedServer
+
+    async with AsyncExitStack() as stack:
+        if known.nats_address:
+            return await _from(known.nats_address, known)
+        stack.enter_context(owned(known.data_dir))
+        server = await stack.enter_async_context(EmbeddedServer(known.data_dir / "nats"))
+        return await _from(server.url, known)
+
+
+async def _from(address: str, known: Settings) -> Imported:
+    import asyncio
+
+    from amends.common.answers import Unavailable
+    from amends.common.bus.link import Link
+    from amends.common.bus.mirror import Mirror
+    from amends.common.bus.reporter import NatsRecorder
+    from amends.common.log import Log
+    from amends.evaluator.restore import import_tail
+    from amends.evaluator.tail import NoTailError
+    from amends.evaluator.writer import Writer
+
+    async with AsyncExitStack() as stack:
+        link = Link(address, known.nats_user or "cli")
+        stack.push_async_callback(link.close)
+        async with asyncio.timeout(known.answer_seconds):
+            await link.open()
+        if not isinstance(await NatsRecorder(link, "cli", known.answer_seconds).may(0), Unavailable):
+            raise NoTailError("an evaluator is at work on this NATS: stop it first")
+        log, writer = (
+            stack.enter_context(closing(Log(known.database))),
+            stack.enter_context(closing(Writer(known.database))),
+        )
+        return await import_tail(log, writer, Mirror(link))

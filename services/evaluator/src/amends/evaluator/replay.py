@@ -1,0 +1,210 @@
+"""The log folded again from nothing: where every loop stands, computed from the events alone. Values in, values out.
+
+It follows `batch.py` step by step: a loop's projection is that of its last event under the policy as of that position,
+and a loop that our own code got stuck in stands before the event it got stuck at, until something shows otherwise.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import takewhile
+from operator import attrgetter
+
+from amends.common.envelope import FACTS, Row, event_of
+from amends.common.identity import INSTALLATION, kind_of, policy_loop
+from amends.common.loop import Loop, Spent, evolve
+from amends.common.policy import Policy
+from amends.common.rows import ClaimRow
+from amends.common.standing import policy_for
+from amends.evaluator.projections import Projection, dump, load, project
+
+AT_HAND = 2_000  # loops that are kept unpacked, 40 kB each; a packed one takes 5
+
+
+def fold(rows: Iterable[Row]) -> dict[str, Loop]:
+    """The state of every loop, and nothing else: the fastest way through a log."""
+    loops: dict[str, Loop] = {}
+    with _uncollected():
+        for row in rows:
+            loops[row.loop] = evolve(loops.get(row.loop) or Loop(row.loop), event_of(row))
+    return loops
+
+
+def rebuild(rows: Iterable[Row], upto_pos: int | None = None, upto_time: int | None = None) -> Rebuilt:
+    """Everything there is to know of the log's loops, up to a position or a time (microseconds) if one is given."""
+    if upto_pos is not None:
+        rows = takewhile(lambda row: row.pos <= upto_pos, rows)
+    if upto_time is not None:
+        rows = takewhile(lambda row: row.time <= upto_time, rows)
+    return Rebuilt().further(rows)
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A loop before the event that our code failed at, and the version of that code."""
+
+    loop: Loop
+    code: str
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """An event that this program cannot fold; its loop stands before it."""
+
+    pos: int
+    loop: str
+    error: str
+
+
+@dataclass
+class Rebuilt:
+    """The log folded as far as it was fed. `events` counts what was folded, `pos` and `time` are the last event's."""
+
+    pos: int = 0
+    time: int = 0
+    events: int = 0
+    versions: dict[str, int] = field(default_factory=dict)
+    unfolded: dict[str, Unfolded] = field(default_factory=dict)
+    at_hand: int = AT_HAND
+    _before: Loop = field(default_factory=lambda: Loop(""))  # the last event's loop, without that event
+    _loops: dict[str, Loop] = field(default_factory=dict)
+    _packed: dict[str, bytes] = field(default_factory=dict)
+    _stuck: dict[str, Stuck] = field(default_factory=dict)
+    _ends: dict[str, int] = field(default_factory=dict)
+    _claims: dict[str, dict[str, Spent]] = field(default_factory=dict)
+    _settings: dict[str, list[Loop]] = field(default_factory=dict)
+    _settled_at: dict[str, list[int]] = field(default_factory=dict)
+
+    def further(self, rows: Iterable[Row]) -> Rebuilt:
+        """Fold what comes next; the same object, for a log that grows meanwhile."""
+        with _uncollected():
+            for row in rows:
+                self._fold(row)
+        return self
+
+    # --- what stands -----------------------------------------------------------------------------------------------
+
+    def loop(self, name: str) -> Loop:
+        """The state of a loop; of a stuck one, the state it is stuck in."""
+        stuck = self._stuck.get(name)
+        return stuck.loop if stuck else self._whole(name)
+
+    def policy(self, loop: Loop) -> Policy:
+        """What was in force for the loop at its last event."""
+        if loop.kind != "change":
+            return policy_for(loop, loop, Loop(""))
+        return policy_for(loop, self._setting(INSTALLATION, loop.id), self._setting(policy_loop(loop.id), loop.id))
+
+    def policy_now(self, loop: Loop) -> Policy:
+        """What is in force for the loop at the end, whether or not anything has happened in it since."""
+        if loop.kind != "change":
+            return policy_for(loop, loop, Loop(""))
+        latest = [
+            self.loop(name) if name in self.versions else Loop("") for name in (INSTALLATION, policy_loop(loop.id))
+        ]
+        return policy_for(loop, *latest)
+
+    def projection(self, name: str, *, stuck: str | None = None) -> Projection:
+        """What is kept of a loop. A newer program leaves no trace when it gets a loop unstuck: `stuck` tells that."""
+        jam = self._stuck.get(name)
+        code = jam.code if jam and stuck is None else stuck or ""
+        loop = jam.loop if jam and code else self._whole(name)
+        return project(loop, self.policy(loop), self.versions[name], code)
+
+    def claims(self, name: str) -> list[ClaimRow]:
+        """Every claim there ever was in a loop; its state only remembers the latest."""
+        found = []
+        for step, claim in self._claims.get(name, {}).items():
+            n, k = map(int, step.split("/"))
+            found.append(ClaimRow(name, n, k, claim.holder, claim.run, claim.day, claim.live, claim.usd_micro))
+        return found
+
+    def stuck(self) -> Mapping[str, Stuck]:
+        """The loops that our own code got stuck in."""
+        return self._stuck
+
+    def digest(self) -> str:
+        """A hash over where every loop stands: two replays of one log have the same."""
+        total = sha256()
+        for name in sorted(self.versions):
+            state = (name, self.versions[name], self._stuck[name].code if name in self._stuck else "")
+            total.update(repr(state).encode() + dump(self.loop(name)) + b"\n")
+        return total.hexdigest()
+
+    # --- how -------------------------------------------------------------------------------------------------------
+
+    def _fold(self, row: Row) -> None:
+        name = row.loop
+        before = self._loops.get(name)
+        if before is None:
+            before = self._loops[name] = self._unpacked(name)
+        if self._stuck and shows_unstuck(row):
+            self._stuck.pop(name, None)
+        if name not in self.unfolded:
+            self._evolve(before, row)
+        if row.type == "loop.stuck":
+            self._stuck[name] = Stuck(self._before, _code(row))
+        self.pos, self.time, self.events = row.pos, row.time, self.events + 1
+        self.versions[name], self._ends[name], self._before = row.version, row.pos, before
+        if kind_of(name) != "change":
+            self._settings.setdefault(name, []).append(self.loop(name))
+            self._settled_at.setdefault(name, []).append(row.pos)
+
+    def _evolve(self, before: Loop, row: Row) -> None:
+        try:
+            after = evolve(before, event_of(row))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other loops can be rebuilt
+            self.unfolded[row.loop] = Unfolded(row.pos, row.loop, type(error).__name__)
+            return
+        self._loops[row.loop] = after
+        if after.claims is not before.claims:
+            self._claims.setdefault(row.loop, {}).update(after.claims)
+
+    def _whole(self, name: str) -> Loop:
+        loop = self._loops.get(name)
+        return loop if loop is not None else load(self._packed[name])
+
+    def _unpacked(self, name: str) -> Loop:
+        if len(self._loops) >= self.at_hand:
+            for loop in sorted(self._loops.values(), key=attrgetter("pos"))[: self.at_hand // 2]:
+                self._packed[loop.id] = dump(self._loops.pop(loop.id))
+        packed = self._packed.pop(name, None)
+        return Loop(name) if packed is None else load(packed)
+
+    def _setting(self, name: str, at: str) -> Loop:
+        """A settings loop as of another loop's last event."""
+        earlier = bisect_right(self._settled_at.get(name, ()), self._ends[at])
+        return self._settings[name][earlier - 1] if earlier else Loop(name)
+
+
+def _code(row: Row) -> str:
+    try:
+        return str(json.loads(row.data)["code"])
+    except (ValueError, KeyError, TypeError):
+        return "unknown"
+
+
+def shows_unstuck(row: Row) -> bool:
+    """Whether a stuck loop is not stuck any more: something was decided in it, or a newer program tried again."""
+    return row.type in _DECIDED or row.key.startswith("timer/unstick/")
+
+
+_DECIDED = frozenset(name for name, fact in FACTS.items() if not fact.by) - {"loop.stuck"}
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Folding makes no cycles, and looking for them among so many small values takes as long as the folding."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()

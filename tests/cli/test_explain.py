@@ -1,0 +1,53 @@
+"""`amends explain`."""
+
+from tests.support.command import called, lines
+from tests.support.facts import command, policy_changed
+from tests.support.scribe import CHANGE, Scribe
+
+
+def explained(one: Scribe, *arguments: str) -> dict[str, object]:
+    result = called("explain", *arguments, "--database", one.url)
+    assert result.exit_code == 0, result.output
+    [explanation] = lines(result.stdout)
+    assert isinstance(explanation, dict)
+    return explanation
+
+
+def test_it_says_where_the_loop_stands_why_and_what_comes_next(told: Scribe) -> None:
+    explanation = explained(told, "octo/shop#7")
+    assert (explanation["status"], explanation["name"]) == ("awaiting_review", "octo/shop#7")
+    assert all(explanation[name] for name in ("why", "next", "turns", "conditions", "orders", "last"))
+
+
+def test_it_reads_as_a_text(told: Scribe) -> None:
+    text = called("explain", CHANGE, "-o", "text", "--database", told.url).stdout
+    assert text.splitlines()[1].startswith("awaiting_review at version")
+    assert "amends loops" in text
+
+
+def test_it_can_say_so_of_any_position(told: Scribe) -> None:
+    [requested] = [row.pos for row in told.log.history(CHANGE) if row.type == "fix.requested"]
+    explanation = explained(told, CHANGE, "--at", str(requested))
+    assert (explanation["status"], explanation["pos"]) == ("collecting", requested)
+
+
+def test_a_position_before_the_loop_is_a_negative_result(told: Scribe) -> None:
+    result = called("explain", CHANGE, "--at", "1", "--database", told.url)
+    assert (result.exit_code, "had no events yet at position 1" in result.output) == (1, True)
+
+
+def test_the_installation_can_be_explained_too(told: Scribe) -> None:
+    assert explained(told, "installation")["loop"] == "installation"
+
+
+def test_what_changed_in_the_installation_since_counts_now_but_not_then(told: Scribe) -> None:
+    before = told.log.head().pos
+    told.tell(policy_changed("off", enabled=False))
+    assert "not enabled" in str(explained(told, CHANGE)["conditions"])
+    assert "not enabled" not in str(explained(told, CHANGE, "--at", str(before))["conditions"])
+
+
+def test_a_paused_loop_says_who_has_to_resume_it(told: Scribe) -> None:
+    told.tell(command("pause"))
+    explanation = explained(told, CHANGE)
+    assert (explanation["status"], "resume" in str(explanation["orders"])) == ("paused", True)

@@ -1,0 +1,147 @@
+"""INV-41: each service's user reaches only its own subjects, durable and inbox. A real server holds them to it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from nats.aio.msg import Msg
+
+from amends.common.answers import Recorded, Report, Unavailable
+from amends.common.bus.consumers import Consumers
+from amends.common.bus.inbox import BusInbox
+from amends.common.bus.jetstream import ask
+from amends.common.bus.link import Link, Unanswered
+from amends.common.bus.mirror import Mirror
+from amends.common.bus.reporter import NatsRecorder
+from amends.common.bus.requests import Requests
+from amends.common.bus.users import configuration
+from amends.common.events import EVERYONE
+from amends.common.identity import About
+from amends.common.worker import Worker
+from amends.evaluator.relay import Relay
+from tests.support.asynchronous import asynchronous, until
+from tests.support.chain import Chain, command, push
+from tests.support.desk import MemoryDesk
+from tests.support.nats import NatsServer, linked
+from tests.support.service import PACE, WATCH, Publisher
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[NatsServer]:
+    """A server with the users we ship; each one's password is its name."""
+    config = tmp_path / "nats.conf"
+    config.write_text(configuration({user: user for user in EVERYONE}))
+    server = NatsServer(tmp_path, config).start()
+    yield server
+    server.kill()
+
+
+def address(server: NatsServer, user: str) -> str:
+    return server.url.replace("//", f"//{user}:{user}@")
+
+
+@asynccontextmanager
+async def installed(server: NatsServer) -> AsyncIterator[tuple[Link, Chain]]:
+    """An evaluator that has mirrored two events and serves requests."""
+    chain = Chain()
+    chain.record(push(1))
+    chain.record(push(2))
+    chain.owed["publisher"] = 1
+    async with linked(address(server, "evaluator"), "evaluator") as link:
+        await Relay(chain, Mirror(link), Consumers(link)).handshake()
+        requests = Requests(address(server, "evaluator"), MemoryDesk())
+        await requests.join()
+        yield link, chain
+        await requests.leave()
+
+
+@asynchronous
+async def test_a_service_can_do_its_work_with_no_more_than_its_own_rights(guarded: NatsServer) -> None:
+    service = Publisher(script=[OSError("once"), None])
+    async with installed(guarded), linked(address(guarded, "publisher"), "publisher") as link:
+        recorder = NatsRecorder(link, "publisher")
+        assert await recorder.get(await recorder.put(b"content")) == b"content"
+        worker = Worker("publisher", service.publish, service.recorder, BusInbox(link, "publisher", WATCH), PACE)
+        running = asyncio.create_task(worker.run())
+        await until(lambda: sorted(service.pushed) == [1, 2])
+        await worker.stop()
+        await running
+        assert link.health() == "ok"
+
+
+FORBIDDEN = [
+    "report.publisher",
+    "events.7-pr-1.fix.pushed",
+    "ask.requeue",
+    "$JS.API.CONSUMER.MSG.NEXT.EVENTS.publisher",
+    "$JS.API.CONSUMER.INFO.EVENTS.publisher",
+    "$JS.API.CONSUMER.CREATE.EVENTS.mine",
+    "$JS.API.CONSUMER.DELETE.EVENTS.fixer",
+    "$JS.API.STREAM.MSG.GET.EVENTS",
+    "$JS.API.STREAM.INFO.EVENTS",
+    "$JS.API.STREAM.DELETE.EVENTS",
+    "$JS.API.STREAM.PURGE.EVENTS",
+    "$JS.API.DIRECT.GET.EVENTS",
+    "$JS.ACK.EVENTS.publisher.1.1.1.1.0",
+    "deferred.publisher.1",
+    "_INBOX.publisher.x",
+    "$SYS.REQ.SERVER.PING",
+]
+
+
+@pytest.mark.parametrize("subject", FORBIDDEN)
+@asynchronous
+async def test_a_service_can_say_nothing_else(guarded: NatsServer, subject: str) -> None:
+    async with installed(guarded), linked(address(guarded, "fixer"), "fixer") as link:
+        with pytest.raises(Unanswered, match="permissions violation for publish"):
+            await link.request(subject, b"{}")
+
+
+@pytest.mark.parametrize("verb", ["STREAM.DELETE.EVENTS", "STREAM.PURGE.EVENTS", "STREAM.UPDATE.EVENTS"])
+@asynchronous
+async def test_not_even_the_evaluator_can_take_the_mirror_away(guarded: NatsServer, verb: str) -> None:
+    async with installed(guarded) as (link, _):
+        with pytest.raises(Unanswered, match="permissions violation"):
+            await ask(link, verb)
+
+
+@pytest.mark.parametrize("subject", ["events.>", "report.*", "_INBOX.publisher.>", "$JS.ACK.>", ">"])
+@asynchronous
+async def test_a_service_hears_nothing_that_is_not_its_own(guarded: NatsServer, subject: str) -> None:
+    heard: list[Msg] = []
+
+    async def listen(message: Msg) -> None:
+        heard.append(message)
+
+    async with installed(guarded) as (evaluator, chain), linked(address(guarded, "fixer"), "fixer") as link:
+        await link.subscribe(subject, listen)
+        await Mirror(evaluator).publish([chain.record(push(3))])
+        assert (heard, "permissions violation" in link.trouble) == ([], True)
+
+
+@asynchronous
+async def test_a_report_under_another_name_is_unavailable_and_says_why(guarded: NatsServer) -> None:
+    async with installed(guarded), linked(address(guarded, "fixer"), "fixer") as link:
+        report = Report(fact=command("c-1"), about=About(repo=7, number=1))
+        answer = await NatsRecorder(link, "publisher").report(report)
+        assert isinstance(answer, Unavailable)
+        assert 'permissions violation for publish to "report.publisher"' in answer.detail
+        assert await NatsRecorder(link, "fixer").report(report) == Recorded(1)
+
+
+@asynchronous
+async def test_an_inbox_that_is_not_ones_own_makes_deaf_and_every_request_says_so(guarded: NatsServer) -> None:
+    async with linked(address(guarded, "fixer"), "publisher") as link:
+        await until(lambda: link.health().startswith("no answer can reach us"))
+        with pytest.raises(Unanswered, match="no answer can reach us"):
+            await link.request("report.fixer")
+
+
+@asynchronous
+async def test_nobody_gets_in_without_a_name(guarded: NatsServer) -> None:
+    nameless = Link(guarded.url, "nobody")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(nameless.open(), 0.3)
+    assert "authorization violation" in nameless.trouble.lower()

@@ -1,0 +1,130 @@
+"""Why a loop stands where it stands: one snapshot for each place, and the promises that hold in all of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+from pydantic import TypeAdapter
+
+from amends.common.answers import RefusalReason
+from amends.common.events import Ending, Failure, LoopStuck, Outcome
+from amends.common.explain import Explanation, explain, lines
+from amends.common.explain.reasons import ENDINGS, FAILURES, OUTCOMES, REFUSALS, escalation
+from amends.common.loop import Loop
+from amends.common.standing import Status, obstacles, requests, status
+from tests.support.examples import NOON
+from tests.support.snapshots import assert_as_before
+from tests.support.stories import STORIES, Teller, awaiting, fixing, no_model, observed, opened, paused, used_up
+from tests.support.story import Story
+
+
+def explained(story: Story) -> Explanation:
+    return explain(story.loop, story.policy, story.recent)
+
+
+@pytest.mark.parametrize(("name", "teller"), STORIES.items(), ids=STORIES)
+def test_it_is_explained_like_this(name: str, teller: Teller) -> None:
+    assert_as_before(f"explain/{name}", "\n".join(lines(explained(teller()))))
+
+
+@pytest.mark.parametrize("teller", STORIES.values(), ids=STORIES)
+def test_the_status_is_that_of_every_other_surface(teller: Teller) -> None:
+    story = teller()
+    assert explained(story).status is status(story.loop, story.policy)
+
+
+@pytest.mark.parametrize("teller", STORIES.values(), ids=STORIES)
+def test_whoever_owes_an_answer_is_named_with_when_it_is_due(teller: Teller) -> None:
+    story = teller()
+    named = [(turn.who, turn.due) for turn in explained(story).turns]
+    assert [(owed.service, owed.due) for owed in requests(story.loop, story.policy)] == [
+        turn for turn in named if turn[0] in {"comment-fetcher", "fixer", "publisher", "notifier"}
+    ]
+
+
+@pytest.mark.parametrize("teller", STORIES.values(), ids=STORIES)
+def test_whatever_hinders_is_an_unmet_condition_with_its_remedy(teller: Teller) -> None:
+    story = teller()
+    unmet = {(condition.what, condition.remedy) for condition in explained(story).conditions if not condition.met}
+    assert {(f"nothing hinders: {name}", remedy) for name, remedy in obstacles(story.loop, story.policy)} <= unmet
+
+
+@pytest.mark.parametrize("teller", STORIES.values(), ids=STORIES)
+def test_it_can_be_sent_as_json(teller: Teller) -> None:
+    sent = TypeAdapter(Explanation).dump_json(explained(teller()))
+    assert json.loads(sent)["why"]
+
+
+@pytest.mark.parametrize("teller", STORIES.values(), ids=STORIES)
+def test_only_a_loop_that_needs_a_human_is_handed_over(teller: Teller) -> None:
+    explanation = explained(teller())
+    assert (explanation.handover is not None) == (explanation.status is Status.NEEDS_HUMAN)
+
+
+def test_the_stories_cover_every_status() -> None:
+    assert {explained(teller()).status for teller in STORIES.values()} == set(Status)
+
+
+def test_it_shows_the_last_three_events_and_no_more() -> None:
+    story = awaiting()
+    assert [event.pos for event in explained(story).last] == [event.pos for event in story.recent[-3:]]
+
+
+def test_whoever_takes_over_learns_what_was_tried_what_is_left_and_what_to_say() -> None:
+    explanation = explained(used_up())
+    assert explanation.handover is not None
+    assert explanation.handover.reason == "max_cycles"
+    assert [line.partition(":")[0] for line in explanation.handover.tried] == ["cycle 1", "cycle 2", "spent"]
+    assert explanation.handover.left[0].endswith("https://forge.test/octo/shop/pull/7#discussion_r501")
+    assert ("amends loops retry octo/shop#7", "/amends retry") in [order[:2] for order in explanation.orders]
+
+
+def test_what_waits_for_the_installation_is_told_to_resume_the_installation() -> None:
+    explanation = explained(no_model())
+    assert [order.command for order in explanation.orders] == ["amends loops resume installation"]
+
+
+@pytest.mark.parametrize("teller", [paused, no_model], ids=["paused", "no model"])
+def test_the_installation_and_a_policy_explain_themselves_too(teller: Teller) -> None:
+    story = teller()
+    for name in ("installation", "1-policy"):
+        loop = story.loops.get(name, Loop(name))
+        assert lines(explain(loop, story.policy, [event for event in story.events if event.loop == name]))
+
+
+def test_a_loop_whose_log_is_ahead_of_it_is_stuck_and_says_where() -> None:
+    story = fixing()
+    before = story.loop
+    story.says(LoopStuck(error="KeyError", code="0.1.0", at=9), service="evaluator")
+    explanation = explain(before, story.policy, story.recent)
+    assert explanation.stuck.startswith("KeyError in amends 0.1.0 at event 9.")
+    assert lines(explanation)[1].startswith("stuck, was fixing at version 9")
+
+
+def test_a_newer_version_of_amends_that_folded_it_says_nothing_of_it() -> None:
+    story = fixing().says(LoopStuck(error="KeyError", code="0.1.0", at=9), service="evaluator")
+    assert explained(story).stuck == ""
+
+
+def test_words_from_outside_cannot_move_the_cursor() -> None:
+    hostile = observed(minutes=1).model_copy(update={"title": "\x1b[2J\u202eboo\n[x] approved", "updated_at": NOON})
+    story = opened()
+    loop = replace(story.loop, pull=hostile)
+    assert lines(explain(loop, story.policy, []))[0] == "octo/shop#7  ?[2J?boo?[x] approved"
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_reason_code_has_its_words() -> None:
+    assert set(FAILURES) == set(Failure)
+    assert set(REFUSALS) == set(get_args(RefusalReason))
+    assert set(ENDINGS) == set(get_args(Ending))
+    assert set(OUTCOMES) == set(get_args(Outcome))
+
+
+def test_an_unknown_escalation_is_shown_as_it_is() -> None:
+    assert escalation("novel").means == "novel"

@@ -1,0 +1,131 @@
+"""Settings: the environment wins over the file, a mistake is named with its field and its source, a secret never."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amends.common.policy import BudgetOverrides
+from amends.common.settings import Settings, SettingsError, read
+
+FILE = """
+data_dir = "/var/lib/amends"
+nats_url = "nats://bus:4222"
+replicas = 3
+
+[policy]
+repositories = ["octo/shop"]
+max_cycles = 4
+
+[policy.budget]
+usd = 5.0
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "amends.toml"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+def wrong(file: Path, **environ: str) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        read(environ, file)
+    return [line.strip() for line in str(caught.value).splitlines()][1:]
+
+
+def test_without_anything_it_runs_on_this_machine_alone(tmp_path: Path) -> None:
+    settings = read({}, tmp_path / "none.toml")
+    assert settings.database == "sqlite:///.amends/amends.db"
+    assert (settings.nats_address, settings.ops_host, settings.ops_port) == ("", "127.0.0.1", 0)
+    assert (settings.batch, settings.grace_seconds, settings.replicas) == (256, 60.0, 1)
+    assert settings.holder
+
+
+def test_the_file_says_where_things_are(file: Path) -> None:
+    settings = read({}, file)
+    assert settings.database == "sqlite:////var/lib/amends/amends.db"
+    assert (settings.nats_address, settings.replicas) == ("nats://bus:4222", 3)
+    assert settings.policy.repositories == ("octo/shop",)
+
+
+def test_the_environment_wins_field_by_field(file: Path) -> None:
+    environ = {"AMENDS_REPLICAS": "1", "AMENDS_POLICY_MAX_CYCLES": "2", "AMENDS_POLICY_BUDGET_TOKENS": "9"}
+    settings = read(environ, file)
+    assert (settings.replicas, settings.policy.max_cycles) == (1, 2)
+    assert settings.policy.budget == BudgetOverrides(usd=5.0, tokens=9)
+
+
+def test_a_list_in_the_environment_is_json_and_a_word_is_a_word(file: Path) -> None:
+    environ = {"AMENDS_POLICY_REPOSITORIES": '["a/b", "c/d"]', "AMENDS_POLICY_REVIEWERS": "anyone"}
+    policy = read(environ, file).policy
+    assert (policy.repositories, policy.reviewers) == (("a/b", "c/d"), "anyone")
+
+
+def test_a_list_that_is_not_json_is_told_how_to_be_one(file: Path) -> None:
+    (complaint,) = wrong(file, AMENDS_POLICY_REPOSITORIES="octo/shop")
+    assert complaint.startswith("policy.repositories (AMENDS_POLICY_REPOSITORIES): Input should be a valid tuple")
+    assert complaint.endswith('write a list as JSON: ["one", "two"]')
+
+
+def test_a_wrong_value_is_named_with_its_field_and_where_it_came_from(file: Path) -> None:
+    file.write_text("replicas = 7\n[policy]\nmax_cycles = 0\n", encoding="utf-8")
+    assert sorted(wrong(file, AMENDS_OPS_PORT="tcp://10.0.0.1:80")) == [
+        "ops_port (AMENDS_OPS_PORT): Input should be a valid integer, unable to parse string as an integer",
+        f"policy.max_cycles ({file}): Input should be greater than or equal to 1",
+        f"replicas ({file}): Input should be less than or equal to 5",
+    ]
+
+
+def test_an_unknown_key_is_named_with_the_nearest_known_one(file: Path) -> None:
+    file.write_text("databse = 'x'\n[policy]\nmax_cylces = 1\n", encoding="utf-8")
+    assert sorted(wrong(file, AMENDS_NATS_ULR="nats://x", AMENDS_COLOUR="blue")) == [
+        "AMENDS_COLOUR (environment): there is no such setting; take it out",
+        "AMENDS_NATS_ULR (environment): there is no such setting; did you mean AMENDS_NATS_URL?",
+        f"databse ({file}): there is no such setting; did you mean database?",
+        f"policy.max_cylces ({file}): there is no such setting; did you mean policy.max_cycles?",
+    ]
+
+
+def test_a_section_that_is_no_section_is_a_mistake_of_the_file(file: Path) -> None:
+    file.write_text("policy = 7\n", encoding="utf-8")
+    assert wrong(file, AMENDS_POLICY_MAX_CYCLES="2") == [
+        f"policy ({file}): Input should be a valid dictionary or instance of Overrides"
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["AMENDS_CRASH_AT", "AMENDS_PORT", "AMENDS_EVALUATOR_SERVICE_HOST", "AMENDS_GATEWAY_PORT_8080_TCP_ADDR", "PATH"],
+)
+def test_variables_that_others_put_there_are_left_alone(file: Path, name: str) -> None:
+    assert read({name: "tcp://10.0.0.1:8080"}, file).replicas == 3
+
+
+@pytest.mark.parametrize("content", [b"replicas = ", b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_is_named(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    with pytest.raises(SettingsError, match=r"amends\.toml cannot be read: "):
+        read({}, file)
+
+
+def test_credentials_get_into_every_address_and_into_nothing_that_is_shown(file: Path) -> None:
+    environ = {
+        "AMENDS_NATS_URL": "nats://a:4222,nats://b:4222", "AMENDS_NATS_USER": "eva", "AMENDS_NATS_PASSWORD": "s3:cr@t",
+        "AMENDS_DATABASE": "postgresql://eva:hidden@db/amends",
+    }  # fmt: skip
+    settings = read(environ, file)
+    assert settings.nats_address == "nats://eva:s3%3Acr%40t@a:4222,nats://eva:s3%3Acr%40t@b:4222"
+    assert settings.secrets == ("s3:cr@t", "hidden")
+    assert [secret for secret in settings.secrets if secret in f"{settings!r} {settings}"] == []
+
+
+def test_a_wrong_secret_is_not_repeated(file: Path) -> None:
+    assert "s3cr3t" not in str(wrong(file, AMENDS_NATS_URL="http://eva:s3cr3t@a"))
+
+
+def test_settings_do_not_change_while_the_process_runs() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().batch = 1

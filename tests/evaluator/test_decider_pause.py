@@ -1,0 +1,193 @@
+"""Pause beats everything: facts are recorded, nothing is decided; and how each state goes on at the resume."""
+
+from collections.abc import Callable
+
+import pytest
+
+from amends.common.events import PushRequested
+from tests.support.facts import (
+    EVE,
+    NEXT,
+    TOM,
+    approved,
+    believed,
+    checked,
+    closed,
+    command,
+    failed,
+    fetched,
+    item,
+    observed,
+    policy_changed,
+    prepared,
+    pushed,
+    refused,
+    rejected,
+    started,
+)
+from tests.support.given import Telling, awaiting_review, collecting, fixing, given, pushing, settling
+
+RESUMED = ("command.accepted resume", "loop.resumed")
+
+
+def paused(story: Telling) -> Telling:
+    return story.when(command("pause")).then("command.accepted pause", "loop.paused")
+
+
+@pytest.mark.parametrize("stage", [given, settling, collecting, fixing, pushing, awaiting_review])
+def test_from_anywhere_nothing_is_decided_while_it_is_paused(stage: Callable[[], Telling]) -> None:
+    story = paused(stage())
+    story.when(*believed(rejected(4)), *believed(approved(5, TOM)), command("fix"), closed(90), observed(95))
+    story.after(3_000).then()
+    assert story.status == "paused"
+
+
+@pytest.mark.parametrize("stage", [given, settling, collecting, fixing, pushing, awaiting_review])
+def test_from_anywhere_nothing_is_decided_under_the_kill_switch(stage: Callable[[], Telling]) -> None:
+    story = stage().installation(command("pause")).so_far()
+    story.when(*believed(rejected(4)), command("fix"), command("resume"), closed(90), observed(95))
+    story.after(3_000).then()
+    assert story.status == "paused"
+
+
+# --- resume --------------------------------------------------------------------------------------------------------
+
+
+def test_a_prepared_fix_is_pushed_at_the_resume_when_the_head_has_not_moved() -> None:
+    story = paused(fixing()).when(prepared()).then()
+    story.when(command("resume")).then(*RESUMED, "push.requested 1/1")
+
+
+def test_a_push_that_pausing_cut_off_is_asked_for_again() -> None:
+    story = paused(pushing()).when(refused("cancelled")).then()
+    story.when(command("resume")).then(*RESUMED, "push.requested 1/1 again 1")
+    assert story.last(PushRequested).changes
+
+
+def test_a_prepared_fix_is_made_afresh_when_the_head_has_moved() -> None:
+    story = paused(fixing()).when(prepared(), observed(9, head=NEXT)).then()
+    story.when(command("resume")).then(*RESUMED, "fix.requested 1/2")
+
+
+def test_work_that_was_cut_off_is_begun_again() -> None:
+    story = paused(fixing()).when(failed("cancelled")).then()
+    story.when(command("resume")).then(*RESUMED, "fix.requested 1/2")
+
+
+def test_work_whose_fixer_died_meanwhile_is_begun_again() -> None:
+    story = paused(fixing()).after(2_000).then()
+    story.when(command("resume")).then(*RESUMED, "fix.requested 1/2")
+
+
+def test_a_push_that_was_made_meanwhile_ends_its_cycle() -> None:
+    story = paused(pushing()).when(pushed()).then()
+    story.when(command("resume")).then(*RESUMED, "cycle.finished 1 pushed used", "review.requested of maria")
+
+
+def test_what_was_collected_meanwhile_goes_to_the_fixer() -> None:
+    story = paused(collecting()).when(fetched(item())).then().when(command("resume")).then(*RESUMED)
+    assert story.status == "fixing"
+
+
+def test_what_came_meanwhile_settles() -> None:
+    story = paused(given()).when(*believed(rejected())).after(600).then()
+    story.when(command("resume")).after(30).then(*RESUMED, "fix.requested 1/1")
+
+
+def test_a_pull_request_that_was_closed_meanwhile_is_finished() -> None:
+    story = paused(fixing()).when(closed()).then()
+    story.when(command("resume")).then(*RESUMED, "cycle.finished 1 cancelled closed", "loop.finished closed")
+
+
+def test_an_approval_that_came_meanwhile_finishes_the_loop() -> None:
+    story = paused(given()).when(*believed(approved())).then()
+    story.when(command("resume")).then(*RESUMED, "loop.finished approved")
+
+
+# --- commands meanwhile --------------------------------------------------------------------------------------------
+
+
+def test_a_command_given_meanwhile_is_carried_out_at_the_resume() -> None:
+    story = paused(settling()).when(command("stop")).then()
+    story.when(command("resume")).then(*RESUMED, "command.accepted stop", "loop.finished stopped")
+
+
+def test_a_second_pause_is_taken_back_by_the_same_resume() -> None:
+    story = paused(settling()).when(command("pause", id_="second"), command("resume")).then(*RESUMED)
+    story.after(30).then("fix.requested 1/1")
+
+
+def test_it_may_be_paused_and_resumed_again_and_again() -> None:
+    story = paused(settling()).when(command("resume")).then(*RESUMED)
+    story.when(command("pause", id_="second")).then("command.accepted pause", "loop.paused")
+    story.when(command("resume", id_="third")).then(*RESUMED)
+
+
+def test_a_resume_waits_until_its_author_was_checked() -> None:
+    story = paused(settling()).when(command("resume", by=TOM)).then()
+    story.when(checked(command("resume", by=TOM))).then(*RESUMED)
+
+
+def test_a_stranger_resumes_nothing() -> None:
+    paused(settling()).when(*believed(command("resume", by=EVE), "read")).then()
+
+
+def test_a_crowd_of_commands_does_not_set_off_more_than_can_be_decided_at_once() -> None:
+    story = paused(settling()).when(*(command("help", id_=f"help-{number}") for number in range(40)))
+    story.when(command("resume"))
+    assert story.decided[:2] == list(RESUMED)
+
+
+def test_a_crowd_of_strangers_does_not_push_out_what_a_maintainer_said() -> None:
+    story = paused(settling()).when(*believed(command("stop", by=TOM)))
+    crowd = [believed(command("help", by=EVE, id_=f"help-{number}"), "none") for number in range(40)]
+    story.when(*(fact for pair in crowd for fact in pair), command("resume"))
+    assert "loop.finished stopped" in story.decided
+
+
+def test_pausing_comes_before_every_other_command_that_waits() -> None:
+    story = given(command("stop", by=TOM), command("pause", by=TOM)).when(checked(command("pause", by=TOM)))
+    story.then("command.accepted pause", "loop.paused").when(checked(command("stop", by=TOM))).then()
+
+
+# --- the kill switch -----------------------------------------------------------------------------------------------
+
+
+def lifted(story: Telling) -> Telling:
+    return story.installation(command("resume"))
+
+
+def test_what_settled_under_the_kill_switch_starts_when_it_is_lifted() -> None:
+    story = given().installation(command("pause")).when(*believed(rejected())).after(600).so_far()
+    lifted(story).after(30).then(*RESUMED, "fix.requested 1/1")
+
+
+def test_a_commands_turn_comes_when_the_kill_switch_is_lifted() -> None:
+    story = settling().installation(command("pause")).when(command("stop")).so_far()
+    lifted(story).then(*RESUMED, "command.accepted stop", "loop.finished stopped")
+
+
+def test_an_approval_under_the_kill_switch_finishes_the_loop_when_it_is_lifted() -> None:
+    story = given().installation(command("pause")).when(*believed(approved())).so_far()
+    lifted(story).then(*RESUMED, "loop.finished approved")
+
+
+def test_a_pull_request_closed_under_the_kill_switch_is_finished_when_it_is_lifted() -> None:
+    story = fixing().installation(command("pause")).when(closed()).so_far()
+    lifted(story).then(*RESUMED, "cycle.finished 1 cancelled closed", "loop.finished closed")
+
+
+def test_a_loops_own_pause_outlasts_the_kill_switch() -> None:
+    story = paused(settling()).installation(command("pause")).so_far()
+    lifted(story).after(600).then(*RESUMED)
+    assert story.status == "paused"
+
+
+def test_a_change_of_policy_lifts_no_kill_switch() -> None:
+    story = settling().installation(command("pause"), policy_changed(max_cycles=5)).so_far()
+    story.after(600).then()
+
+
+def test_a_fixer_that_delivers_under_the_kill_switch_is_heard_afterwards() -> None:
+    story = collecting().when(fetched(item()), started()).installation(command("pause")).so_far()
+    lifted(story.when(prepared()).then()).then(*RESUMED, "push.requested 1/1")
