@@ -27,11 +27,16 @@ PURE = [
     "amends.common.upcast",
     "amends.evaluator.admission",
     "amends.evaluator.decider",
+    "amends.evaluator.divergence",
+    "amends.evaluator.invariants",
     "amends.evaluator.projections",
+    "amends.evaluator.redecide",
+    "amends.evaluator.replay",
+    "amends.evaluator.verify",
 ]
 STDLIB = [
-    *["__future__", "collections", "dataclasses", "datetime", "enum", "functools", "hashlib", "itertools", "json"],
-    *["math", "re", "textwrap", "types", "typing", "uuid"],
+    *["__future__", "bisect", "collections", "contextlib", "dataclasses", "datetime", "enum", "functools", "gc"],
+    *["hashlib", "itertools", "json", "math", "operator", "re", "textwrap", "types", "typing", "uuid"],
 ]
 CALM = {*STDLIB, "pydantic"}
 # What an allowed import, or none at all, still gives: the clock, randomness, the outside.

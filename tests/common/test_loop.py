@@ -184,3 +184,9 @@ def test_what_an_attempt_cost_stays_when_the_next_begins() -> None:
     assert story.loop.spent.usd_micro == 70_000
     story.when(fetched(item(), k=2), started(k=2), prepared(k=2), pushed())
     assert story.loop.spent.turns == 4
+
+
+def test_what_was_told_is_remembered_for_an_hour() -> None:
+    loop = applied(Loop("1-pr-7"), Notified(of=1, channel="github"))
+    later = Event(9, loop.id, 9, "k/9", 1_000 + 3_600_000_000, "x", "", None, "", Notified(of=2, channel="github"))
+    assert (len(loop.told), len(evolve(loop, later).told)) == (1, 1)

@@ -235,3 +235,24 @@ def test_a_loop_whose_model_failed_waits_for_the_installation() -> None:
 def test_a_quiet_loop_waits_for_no_model() -> None:
     story = fixing().when(failed("model_auth"), command("accept"))
     assert not blocked(story.loop, story.policy)
+
+
+# --- deadlines -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("story", "name", "deadline"),
+    [
+        (settling(), "settle/1", False),
+        (collecting(), "collect/1/1", True),
+        (collecting().when(fetched(item())), "start/1/1", True),
+        (fixing(), "claim/1/1", True),
+        (fixing().when(failed("model_overloaded")), "retry/1/1", False),
+        (pushing(), "push/1/1", True),
+        (given(rejected()), "author/1", True),
+    ],
+)
+def test_a_wait_is_a_deadline_when_it_is_about_somebody_who_does_not_answer(
+    story: Telling, name: str, deadline: bool
+) -> None:
+    assert [(timer.name, timer.deadline) for timer in timers(story.loop, story.policy)] == [(name, deadline)]

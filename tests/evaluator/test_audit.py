@@ -1,6 +1,7 @@
 """Each invariant violated once, on purpose: the audit names it, where it shows, and what to do."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,7 +11,7 @@ from amends.common.bus.mirror import Mirror
 from amends.evaluator.audit import Audit, audit, events
 from amends.evaluator.audit_mirror import audit_mirror
 from tests.support.asynchronous import asynchronous
-from tests.support.facts import policy_changed
+from tests.support.facts import comment, policy_changed
 from tests.support.nats import NatsServer, linked
 from tests.support.scribe import (
     CHANGE,
@@ -61,10 +62,22 @@ def test_an_empty_log_is_sound(sqlite_url: str) -> None:
         assert audit(one.log).counts == {}
 
 
+def test_a_log_is_sound_in_each_database(database_url: str) -> None:
+    with scribe(database_url) as one:
+        tell_of_a_cycle(one)
+        assert (audit(one.log, deep=True).violations, one.log.unguarded()) == ([], [])
+
+
 def test_a_log_may_be_written_while_it_is_audited(told: Scribe) -> None:
-    result = audit(told.log)
-    tell_of_approval(told)
-    assert (result.counts, audit(told.log).counts) == ({}, {})
+    def write() -> None:
+        for number in range(100):
+            told.tell(policy_changed(f"n{number}", max_cycles=3), comment(1_000 + number))
+
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write)
+        audits = [audit(told.log).counts for _ in range(4)]
+        written.result()
+    assert audits == [{}] * 4
 
 
 def test_i1_a_missing_event_is_a_gap(told: Scribe) -> None:

@@ -212,3 +212,21 @@ def test_nobody_is_asked_when_only_comments_were_fixed() -> None:
     thread_fixing().when(prepared(verdict("thread/5")), pushed()).then(
         "push.requested 1/1", "cycle.finished 1 pushed used"
     )
+
+
+# --- merge conflicts -----------------------------------------------------------------------------------------------
+
+
+def test_a_merge_conflict_is_shown_with_its_paths_and_the_work_goes_on() -> None:
+    story = collecting().when(fetched(item()).model_copy(update={"conflicts": ("a.py", "b.py")}))
+    story.then("escalated conflict")
+    assert (story.last(Escalated).stops, "a.py, b.py" in story.last(Escalated).detail) == (False, True)
+    story.when(started(), prepared()).then("push.requested 1/1")
+
+
+def test_the_same_conflict_is_shown_once_and_another_again() -> None:
+    story = collecting(MANY_CYCLES).when(fetched(item()).model_copy(update={"conflicts": ("a.py",)})).so_far()
+    story.when(started(), prepared(), pushed(), *believed(rejected(4))).after(30).so_far()
+    story.when(fetched(item("review/4"), n=2).model_copy(update={"conflicts": ("a.py",)})).then()
+    story.when(started(n=2), prepared(verdict("review/4"), n=2), pushed(2), *believed(rejected(5))).after(30).so_far()
+    story.when(fetched(item("review/5"), n=3).model_copy(update={"conflicts": ("c.py",)})).then("escalated conflict")

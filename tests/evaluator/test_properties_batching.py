@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amends.common.answers import Already, Recorded
+from amends.common.policy import Overrides
 from amends.evaluator.batch import Said
 from amends.evaluator.recorder import Recorder
 from tests.support.book import Book, Books, timeless, written
 from tests.support.walks import examples, rulebooks, walks
 from tests.support.world import Step, World
-from amends.common.policy import Overrides
 
 Copies = Sequence[tuple[int, int]]  # which report comes again, and how much later
 WALKS, RULEBOOKS = walks("restart"), rulebooks()

@@ -24,9 +24,7 @@ def check_any_delay(books: Books, steps: list[Step], rules: Overrides) -> None:
 
 @examples(50)
 @given(WALKS, RULEBOOKS)
-def test_any_delay_ends_in_one_verdict_each_in_sqlite(
-    sqlite_books: Books, steps: list[Step], rules: Overrides
-) -> None:
+def test_any_delay_ends_in_one_verdict_each_in_sqlite(sqlite_books: Books, steps: list[Step], rules: Overrides) -> None:
     check_any_delay(sqlite_books, steps, rules)
 
 

@@ -15,6 +15,7 @@ from amends.common.events import (
     Author,
     AuthorChecked,
     CommandGiven,
+    CommandName,
     Escalated,
     Fact,
     ReviewApproved,
@@ -27,17 +28,18 @@ from amends.common.loop import Hint, Item, Loop, Mark, Review
 from amends.common.policy import Overrides
 from amends.common.standing import opinions
 from amends.evaluator.batch import Said
-from tests.support.book import Book, Books
+from tests.support.book import Book, Books, fired
 from tests.support.facts import PANEL
 from tests.support.forge import Pull
 from tests.support.walks import examples, rulebooks, walks
-from tests.support.world import ACTS, PERMISSIONS, REPO, Choice, Step, World, cut_short
+from tests.support.world import ACTS, PERMISSIONS, REPO, Choice, Step, World
 
 PULL, LOOP = 1, f"{REPO}-pr-1"
 ZOE = Author(id=77, login="zoe")  # who says one thing and stands by it, so that the window stays open
 BEFORE, RULEBOOKS = walks("nothing", least=0, most=50), rulebooks()
 UNSHUFFLED = {"_closes"}  # the closing of a pull request ends the window
 WITHIN = tuple(act for act in ACTS if act.__name__ not in UNSHUFFLED)
+BEGIN: tuple[CommandName, ...] = ("reset", "explain", "retry")
 NUMBERS = st.lists(st.integers(0, 2**24 - 1), min_size=1, max_size=15)
 
 
@@ -48,15 +50,15 @@ def reported(fact: AnyFact) -> Said:
 
 def checked(fact: AnyFact) -> list[AnyFact]:
     """A fact, and if it is a review, who its author is."""
-    if not isinstance(fact, ReviewRejected | ReviewApproved | ReviewCommented):
+    if not isinstance(fact, ReviewRejected | ReviewApproved | ReviewCommented) or fact.author.kind != "user":
         return [fact]
     permission = "write" if fact.author == ZOE else PERMISSIONS.get(fact.author.id, "none")
     return [fact, AuthorChecked(of=fact.key, author=fact.author, permission=permission)]
 
 
-def opening(pull: Pull) -> list[AnyFact]:
-    """The pull request is open, a human begins again, and Zoe asks for changes: the window opens."""
-    again = CommandGiven(id="again", name="reset", author=PANEL)
+def opening(pull: Pull, begin: CommandName) -> list[AnyFact]:
+    """The pull request is open, a human says something, and Zoe asks for changes: the window opens."""
+    again = CommandGiven(id="again", name=begin, author=PANEL)
     return [*pull.close(""), again, *(one for fact in pull.review(ZOE, "rejected") for one in checked(fact))]
 
 
@@ -75,7 +77,7 @@ def told(book: Book, reports: Sequence[Said], facts: Sequence[AnyFact]) -> list[
     end = book.log.head().pos
     for timer in book.log.timers_of(LOOP):
         if not timer.deadline:
-            book.record(cut_short(timer))
+            book.record(fired(timer, "operator"))
     return [undated(event.fact) for event in book.events()[end:] if event.cause is not None]
 
 
@@ -85,7 +87,8 @@ def undated(fact: AnyFact) -> Fact:
 
 
 def said_hint(hint: Hint) -> Hint:
-    return replace(hint, mark=Mark())
+    outside = hint.author.kind == "token"  # the forge has no date of what did not come from it: the log's stands there
+    return replace(hint, mark=Mark(), updated=0 if outside else hint.updated)
 
 
 def said_item(item: Item) -> Item:
@@ -109,14 +112,16 @@ def ledger(loop: Loop) -> object:
     return items, reviews, loop.pull, loop.closed, loop.hold, loop.phase
 
 
-def check_shuffle(
-    books: Books, steps: list[Step], rules: Overrides, numbers: list[int], random: Random
-) -> None:
+def check_shuffle(books: Books, steps: list[Step], rules: Overrides, numbers: list[int], random: Random) -> None:
     with books.open() as book, books.open() as other:
         world = World(book, rules).walk(steps)
         world.come_to_rest()
         pull = world.pulls[LOOP]
-        before, first, facts = [said for said, _ in world.sent], opening(pull), within(pull, numbers)
+        before, first, facts = (
+            [said for said, _ in world.sent],
+            opening(pull, Choice(numbers[0]).of(BEGIN)),
+            within(pull, numbers),
+        )
         decided = told(book, [], [*first, *facts])
         random.shuffle(facts)
         assert told(other, before, [*first, *facts]) == decided

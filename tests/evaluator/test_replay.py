@@ -151,7 +151,7 @@ def test_a_loop_that_a_newer_program_got_unstuck_is_folded_whole(told: Scribe) -
     stuck(told).tell(policy_changed("short", checks=(), protected_paths=()))
     tamper(told.url, "UPDATE loops SET stuck = '0.0.9' WHERE kind = 'change'")
     told.tell(command("pause"))
-    assert rebuild(events(told.log)).stuck() == {}
+    assert rebuild(events(told.log)).stuck == {}
     assert differences(told) == []
 
 

@@ -14,9 +14,10 @@ from typing import NamedTuple, Protocol
 
 import pytest
 
-from amends.common.answers import Answer, Go, Stop
+from amends.common.answers import Answer, Go, Report, Stop
 from amends.common.envelope import Event, Row, event_of
-from amends.common.identity import INSTALLATION, policy_loop
+from amends.common.events import AnyFact, PolicyChanged, PolicyObserved, Reporter, TimerFired
+from amends.common.identity import INSTALLATION, About, policy_loop
 from amends.common.log import ClaimRow, Log, LoopRow, OutstandingRow, TimerRow
 from amends.common.loop import EPOCH, Loop, evolve
 from amends.common.policy import Policy
@@ -67,6 +68,18 @@ class Book:
         self.now += SECOND
         return answers
 
+    def says(self, *facts: AnyFact, number: int = 7) -> list[Answer]:
+        """Report facts about one pull request, each by the first of those who may and in a transaction of its own."""
+        return [self.record(reported(fact, number))[0] for fact in facts]
+
+    def waits(self, seconds: float) -> None:
+        """Time goes by, and what falls due in it fires."""
+        until = self.now + round(seconds * SECOND)
+        while due := [timer for timer in self.log.timers() if timer.due <= until]:
+            self.now = max(self.now, due[0].due)
+            self.record(fired(due[0]))
+        self.now = max(self.now, until)
+
     def may(self, pos: int, run: str = "") -> Go | Stop:
         with self.writer.transaction() as tx:
             event = self.event(pos)
@@ -104,6 +117,22 @@ class Book:
             set(self.log.outstanding()),
             {(claim.loop, claim.n, claim.k): claim for claim in self.log.claims()},
         )
+
+
+def reported(fact: AnyFact, number: int = 7, service: Reporter | None = None) -> Said:
+    """A report of a fact about a pull request of repository 1, or about what holds its settings."""
+    about = About(repo=1, number=number)
+    if isinstance(fact, PolicyChanged):
+        about = About()
+    if isinstance(fact, PolicyObserved):
+        about = About(repo=1)
+    return Said(service or fact.by[0], Report(fact=fact, about=about))
+
+
+def fired(timer: TimerRow, actor: str = "") -> Said:
+    """The report that a timer has fired; of an `operator`, before it is due."""
+    fact = TimerFired(name=timer.name, generation=timer.generation)
+    return Said("evaluator", Report(fact=fact, about=About(loop=timer.loop), actor=actor))
 
 
 def rebuilt(rows: Sequence[Row]) -> Views:
@@ -231,6 +260,14 @@ class Books:
         finally:
             book.close()
             self._shelf.give_back(url)
+
+
+@pytest.fixture
+def book(database_url: str) -> Iterator[Book]:
+    """An empty book, in each of the databases in turn."""
+    opened = Book(database_url)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

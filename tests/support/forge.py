@@ -25,6 +25,7 @@ from amends.common.events import (
     CommentDeleted,
     CommentEdited,
     CommentsFetched,
+    Finding,
     FixRequested,
     LeftOut,
     PrClosed,
@@ -45,7 +46,11 @@ Said = tuple[str, str]  # a comment's node and the hash of its text
 
 BEGAN = datetime(2020, 1, 1, tzinfo=UTC)
 CHECKS = ("build", "lint")
-_REVIEWS = {"rejected": ReviewRejected, "approved": ReviewApproved, "commented": ReviewCommented}
+_REVIEWS: dict[Verb, type[ReviewRejected | ReviewApproved | ReviewCommented]] = {
+    "rejected": ReviewRejected,
+    "approved": ReviewApproved,
+    "commented": ReviewCommented,
+}
 
 
 @dataclass
@@ -138,6 +143,12 @@ class Pull:
         self._open(Talk("review", number, [Comment(number, by, text, date)], review=number))
         facts = [self.start_thread(by, review=number) for _ in range(threads)]
         return [self._reviewed(review), *chain.from_iterable(facts)]
+
+    def findings(self, by: Author, number: int) -> list[AnyFact]:
+        """What a reviewer outside the forge has found."""
+        date, id_ = self._later(), next(self.ids)
+        found = tuple(Finding(text=f"finding {id_} {n}") for n in range(number))
+        return [ReviewRejected(review=id_, node=f"X_{id_}", author=by, findings=found, submitted_at=date)]
 
     def dismiss(self, number: int) -> list[AnyFact]:
         self.reviews[number].dismissed = True
@@ -272,7 +283,8 @@ class Pull:
             return PrClosed(merged=self.closed == "merged", updated_at=self.changed)
         return PrObserved(
             full_name="octo/shop", title=f"Change {self.number}", author=self.author, head=self.head,
-            head_ref=f"topic-{self.number}", head_repo=7, base_ref="main", draft=self.draft, updated_at=self.changed,
+            head_ref=f"topic-{self.number}", head_repo=7, base_ref="main", draft=self.draft,
+            updated_at=self.changed,
         )  # fmt: skip
 
     def _reviewed(self, review: Review) -> AnyFact:
@@ -310,7 +322,6 @@ class Pull:
             id=talk.item, kind=talk.kind, version=version, author=(asking or [comments[0].author])[0],
             review=talk.review, resolved=talk.resolved,
         )  # fmt: skip
-
 
 
 def _version(said: Iterable[Said]) -> str:

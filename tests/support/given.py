@@ -114,6 +114,12 @@ class Telling:
             self._record(INSTALLATION, fact)
         return self
 
+    def repository(self, *facts: CommandGiven | PolicyObserved) -> Telling:
+        """The same, about the repository's policy."""
+        for fact in facts:
+            self._record(POLICY_LOOP, fact)
+        return self
+
     def after(self, seconds: float) -> Telling:
         """Time goes by, and every timer that falls due in it fires."""
         until = self.time + round(seconds * SECOND)

@@ -114,6 +114,8 @@ def check_verdicts(rows: Sequence[Row]) -> None:
                     assert (loop, verdict.item, verdict.version) not in given, verdict
                     if verdict.judgement is not Judgement.SUPERSEDED:
                         given[loop, verdict.item, verdict.version] = verdict.judgement
+            case _:
+                pass
 
 
 def check_requests(rows: Sequence[Row]) -> None:

@@ -45,11 +45,11 @@ from amends.common.events import (
     Verdict,
 )
 from amends.common.identity import INSTALLATION, About
-from amends.common.log import OutstandingRow, TimerRow
+from amends.common.log import OutstandingRow
+from amends.common.loop import TRUSTED
 from amends.common.policy import Overrides, Policy
-from amends.common.standing import TRUSTED
 from amends.evaluator.batch import Said
-from tests.support.book import Book
+from tests.support.book import Book, fired
 from tests.support.facts import ANNA, EVE, MARIA, PANEL, ROBOT, TOM, US
 from tests.support.forge import CHECKS, Comment, Pull, Talk, Verb
 
@@ -195,7 +195,7 @@ class World:
         timers = self.book.log.timers()
         windows = [timer for timer in timers if not timer.deadline]
         if some := timers if choice.rarely(6) else windows:
-            self.send(cut_short(choice.of(some)))
+            self.send(fired(choice.of(some), "operator"))
 
     def wake(self, _choice: Choice) -> None:
         """The installation is on again: the loops that waited for it are told."""
@@ -367,7 +367,7 @@ class World:
         if not busy:
             for timer in self.book.log.timers():
                 busy = True
-                self.send(cut_short(timer))
+                self.send(fired(timer, "operator"))
         return busy
 
     def _report(self, service: Reporter, fact: AnyFact, about: About) -> Said:
@@ -375,12 +375,6 @@ class World:
 
 
 JUDGEMENTS = tuple(judgement for judgement in Judgement if judgement is not Judgement.SUPERSEDED)
-
-
-def cut_short(timer: TimerRow) -> Said:
-    """The report of an operator who does not wait for a timer."""
-    fact = TimerFired(name=timer.name, generation=timer.generation)
-    return Said("evaluator", Report(fact=fact, about=About(loop=timer.loop), actor="operator"))
 
 
 def trusts(rules: Policy, author: Author) -> bool:
@@ -397,6 +391,10 @@ def _reviews(pull: Pull, choice: Choice) -> list[AnyFact]:
     by = choice.of((MARIA, MARIA, TOM, EVE, ROBOT))
     verb: Verb = choice.of(("rejected", "rejected", "commented", "approved"))
     return pull.review(by, verb, threads=choice.of((1, 0, 2)), words=not choice.rarely())
+
+
+def _finds(pull: Pull, choice: Choice) -> list[AnyFact]:
+    return pull.findings(Author(id=0, login="outside", kind="token"), choice.of((1, 2, 0)))
 
 
 def _dismisses(pull: Pull, choice: Choice) -> list[AnyFact]:
@@ -465,7 +463,19 @@ TALKING: tuple[Act, ...] = (
     _reviews, _reviews, _reviews, _replies, _replies, _edits, _resolves, _starts_thread, _remarks, _deletes,
     _dismisses, _checks, _pushes,
 )  # fmt: skip
-ACTS: tuple[Act, ...] = (*TALKING, *TALKING, *TALKING, *TALKING, _drafts, _drafts, _closes, _access, _access)
+ACTS: tuple[Act, ...] = (
+    *TALKING,
+    *TALKING,
+    *TALKING,
+    *TALKING,
+    _finds,
+    _finds,
+    _drafts,
+    _drafts,
+    _closes,
+    _access,
+    _access,
+)
 DEEDS: dict[str, Callable[[World, Choice], None]] = {
     "act": World.act,
     "deliver": World.deliver,

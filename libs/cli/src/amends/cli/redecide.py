@@ -15,7 +15,7 @@ from amends.cli.place import Wrong
 if TYPE_CHECKING:
     from amends.common.envelope import Row
     from amends.common.policy import Overrides
-    from amends.evaluator.redecide import Divergence
+    from amends.evaluator.divergence import Divergence
 
 
 def overrides(file: Path) -> Overrides:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,9 @@ from amends.common.settings import Settings
 from amends.evaluator.app import Evaluator, run
 from amends.evaluator.relay import STOPPED
 
+log = logging.getLogger(__name__)
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+STUCK_SECONDS = 15.0
 
 
 class InUse(Exception):
@@ -66,35 +70,51 @@ def _failed(error: Exception, code: int) -> int:
 
 
 async def _up(settings: Settings) -> None:
-    async with _bus(settings) as nats_url:
-        where = settings.data_dir / "nats.url"
-        where.write_text(nats_url + "\n")
-        try:
-            await _evaluate(settings, nats_url)
-        finally:
-            where.unlink(missing_ok=True)
+    if settings.nats_url:
+        await _reachable(settings, settings.nats_address, None)
+        return
+    async with EmbeddedServer(settings.data_dir / "nats") as server:
+        await _reachable(settings, server.url, server)
 
 
-async def _evaluate(settings: Settings, nats_url: str) -> None:
+async def _reachable(settings: Settings, nats_url: str, server: EmbeddedServer | None) -> None:
+    """Run, and leave word of where, for the other commands."""
+    where = settings.data_dir / "nats.url"
+    where.write_text(nats_url + "\n")
+    try:
+        await _evaluate(settings, nats_url, server)
+    finally:
+        where.unlink(missing_ok=True)
+
+
+async def _evaluate(settings: Settings, nats_url: str, server: EmbeddedServer | None = None) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
+    async with AsyncExitStack() as stack:
 
-    async def ready(_evaluator: Evaluator, ops: str) -> None:
-        sys.stderr.write(f"amends: up. log {named(database(settings.database))}, health and metrics {ops}\n")
-        sys.stderr.flush()
+        async def ready(evaluator: Evaluator, ops: str) -> None:
+            sys.stderr.write(f"amends: up. log {named(database(settings.database))}, health and metrics {ops}\n")
+            sys.stderr.flush()
+            if server is not None:
+                stack.callback(asyncio.create_task(_nursed(server, evaluator)).cancel)
 
-    await run(settings, nats_url, stop, ready)
+        await run(settings, nats_url, stop, ready)
 
 
-@asynccontextmanager
-async def _bus(settings: Settings) -> AsyncIterator[str]:
-    if settings.nats_url:
-        yield settings.nats_address
-        return
-    async with EmbeddedServer(settings.data_dir / "nats") as server:
-        yield server.url
+async def _nursed(server: EmbeddedServer, evaluator: Evaluator) -> None:
+    """A nats-server whose disk was full takes nothing more until it is restarted, and nobody else would do that."""
+    since = time.monotonic()
+    while True:
+        await asyncio.sleep(1)
+        relay, now = evaluator.relay, time.monotonic()
+        if relay.standing != "failing" or evaluator.recorder.trouble or not evaluator.link.connected:
+            since = now
+        elif now - since > STUCK_SECONDS:
+            log.warning("nats-server takes nothing any more: restarting it", extra={"error": relay.error})
+            server.restart()
+            since = now
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from itertools import count
 
 POINTS = (
     "recorder.received", "recorder.locked", "recorder.decided", "recorder.appended", "recorder.projected",
-    "recorder.committed", "recorder.answered", "recorder.parked", "recorder.blob", "relay.read", "relay.published", "clock.due",
-    "clock.fired",
+    "recorder.committed", "recorder.answered", "recorder.parked", "recorder.blob", "relay.read", "relay.published",
+    "clock.due", "clock.fired",
 )  # fmt: skip
 
 _NAME, _, _NTH = os.environ.get("AMENDS_CRASH_AT", "").partition(":")

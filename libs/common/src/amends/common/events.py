@@ -432,20 +432,24 @@ class ThreadUnresolved(Fact):
 
 
 class ChecksFinished(Fact):
-    """A check ended for a commit; `none_started` means no run appeared for a commit of ours."""
+    """A check ended for a commit; `none_started` means no run appeared for a commit of ours.
+
+    A webhook does not say whether a failed check is required: then `required` is None, and it is no item until somebody
+    has looked.
+    """
 
     by = (*OBSERVERS, "publisher")
     type: Literal["checks.finished"] = "checks.finished"
     name: Token
     head: Sha
     conclusion: Literal["success", "failure", "neutral", "none_started"]
-    required: bool = False
+    required: bool | None = False
     fails_on_base: bool = False
     updated_at: Moment | None = None
 
     @property
     def slot(self) -> str:
-        return f"checks/{self.name}/{self.head}"
+        return f"checks/{self.name}/{self.head}{'/seen' if self.required is None else ''}"
 
 
 class AccessChanged(Fact):

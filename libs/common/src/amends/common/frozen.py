@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
     _made, _given = object.__new__, object.__setattr__
 
-    def replace(old, /, **changes):
+    def replace(old, /, **changes):  # noqa: ANN001, ANN003, ANN201 - the type checker never looks here
         """The same value with some fields changed, five times as fast as `dataclasses.replace`: states are wide."""
         new = _made(old.__class__)
         _given(new, "__dict__", old.__dict__ | changes)

@@ -309,6 +309,7 @@ class Loop:
     wrote: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     awaiting: bool = False
     human: str = ""
+    conflicts: tuple[str, ...] = ()
     finished: str = ""
     finished_at: int = 0
     finishes: int = 0
@@ -484,7 +485,9 @@ def _hinted(loop: Loop, place: Place, hint: Hint) -> Loop:
         return loop
     item = loop.items.get(place.id) or _unknown(place.kind, hint.mark)
     known = [one for one in (item.hints.get(node), item.asked.get(node)) if one]
-    gone = any(not one.body for one in known)  # deleted before it was heard of: that somebody spoke is true all the same
+    gone = any(
+        not one.body for one in known
+    )  # deleted before it was heard of: that somebody spoke is true all the same
     if not gone and not all(newer(hint, one) for one in known):
         return loop
     stranger = is_stranger(loop, author)  # who opens nothing again
@@ -535,7 +538,7 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
 
 
 def _checked(loop: Loop, fact: ChecksFinished, mark: Mark) -> Loop:
-    if fact.conclusion == "none_started":
+    if fact.conclusion == "none_started" or fact.required is None:
         return loop
     id_ = f"check/{fact.name}"
     item = loop.items.get(id_)
@@ -693,8 +696,11 @@ def _spoken(kind: ItemKind, author: Author | None, text: str, mark: Mark) -> Ite
 
 
 def _requested(loop: Loop, fact: FixRequested, mark: Mark) -> Loop:
+    carried = {text.item for text in fact.texts}  # a text of our own that found no room stays news
     items = {
-        id_: replace(item, asked={**item.asked, **item.hints}, hints={}) if item.hints else item
+        id_: replace(item, asked={**item.asked, **item.hints}, hints={})
+        if item.hints and (not item.text or id_ in carried)
+        else item
         for id_, item in loop.items.items()
     }
     cycle = Cycle(fact.rules, fact.scope, fact.head, fact.rejecting, mark)
@@ -718,7 +724,8 @@ def _worked(
         case CommentsFetched():
             loop = _collected(loop, fact, mark)
             cycle = replace(cycle, fetched=mark, head=fact.head, conflicts=fact.conflicts)
-            return replace(loop, phase=Phase.FIXING, cycle=cycle)
+            told = loop.conflicts if fact.conflicts else ()
+            return replace(loop, phase=Phase.FIXING, cycle=cycle, conflicts=told)
         case CommentsFailed():
             return replace(loop, cycle=_failing(cycle, Failed(fact.reason, mark, fact.retry_after)))
         case FixStarted():
@@ -894,6 +901,8 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
     if fact.reason == "question":
         asked = {id_: replace(item, questioned=item.version) for id_, item in loop.items.items() if id_ in fact.items}
         loop = replace(loop, items={**loop.items, **asked})
+    if fact.reason == "conflict" and loop.cycle:
+        loop = replace(loop, conflicts=loop.cycle.conflicts)
     loop = replace(loop, human=fact.reason)
     if fact.stops:
         loop = replace(loop, phase=Phase.STOPPED, ask="", finished="")

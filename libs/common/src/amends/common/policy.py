@@ -14,10 +14,13 @@ Seconds = Annotated[int, Field(ge=0, le=366 * 86_400)]
 Dollars = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Prose = Annotated[str, StringConstraints(max_length=20_000)]
+# Policy travels in every `fix.requested`: its lists are bounded, so that no policy makes an event too large to record.
+People = Annotated[tuple[Id, ...], Field(max_length=500)]
+Lines = Annotated[tuple[Line, ...], Field(max_length=100)]
 
 Trigger = Literal["comments", "checks"]
 Channel = Literal["github", "slack", "email"]
-Reviewers = Literal["write", "anyone"] | tuple[Id, ...]
+Reviewers = Literal["write", "anyone"] | People
 
 
 class Severity(StrEnum):
@@ -71,7 +74,7 @@ class Policy(_Part):
     versions: str = ""
     triggers: tuple[Trigger, ...] = ()
     reviewers: Reviewers = "write"
-    bots: tuple[Id, ...] = ()
+    bots: People = ()
     max_cycles: Annotated[int, Field(ge=1, le=100)] = 2
     max_iterations: Annotated[int, Field(ge=1, le=100)] = 3
     max_attempts: Annotated[int, Field(ge=1, le=20)] = 3
@@ -80,8 +83,8 @@ class Policy(_Part):
     settle_seconds: Seconds = 30
     severity_threshold: Severity = Severity.MEDIUM
     custom_prompt: Prose = ""
-    checks: tuple[Line, ...] = ()
-    protected_paths: tuple[Line, ...] = ()
+    checks: Lines = ()
+    protected_paths: Lines = ()
     resolve_threads: bool = True
     drafts: bool = False
     opt_out_label: str = "amends: off"
@@ -124,7 +127,7 @@ class Overrides(_Part):
     enabled: bool | None = None
     triggers: tuple[Trigger, ...] | None = None
     reviewers: Reviewers | None = None
-    bots: tuple[Id, ...] | None = None
+    bots: People | None = None
     max_cycles: Annotated[int, Field(ge=1, le=100)] | None = None
     max_iterations: Annotated[int, Field(ge=1, le=100)] | None = None
     max_attempts: Annotated[int, Field(ge=1, le=20)] | None = None
@@ -133,8 +136,8 @@ class Overrides(_Part):
     settle_seconds: Seconds | None = None
     severity_threshold: Severity | None = None
     custom_prompt: Prose | None = None
-    checks: tuple[Line, ...] | None = None
-    protected_paths: tuple[Line, ...] | None = None
+    checks: Lines | None = None
+    protected_paths: Lines | None = None
     resolve_threads: bool | None = None
     drafts: bool | None = None
     opt_out_label: Line | None = None

@@ -63,7 +63,9 @@ def name_of(fact: Fact) -> str:
     return str(type(fact).model_fields["type"].default)
 
 
-def admitted(loop: Loop, fact: Fact, policy: Policy, now: int, fleet: Callable[[], Fleet]) -> Refused | None:
+def admitted(  # noqa: C901 - one arm per kind of fact
+    loop: Loop, fact: Fact, policy: Policy, now: int, fleet: Callable[[], Fleet]
+) -> Refused | None:
     """A refusal when the fact has no place in this loop now; `fleet` is only asked for a claim."""
     match fact:
         case PolicyChanged():
@@ -123,7 +125,7 @@ def _claimable(loop: Loop, fact: FixStarted, policy: Policy, now: int, fleet: Ca
     if cycle is None or loop.phase is not Phase.FIXING or cycle.failed or cycle.prepared or not _current(loop, fact):
         return _superseded(loop, fact)
     if cycle.claim:
-        return held_by_another(loop, now)
+        return held_by_another(loop, fact, now)
     if loop.paused or policy.killed or policy.fixing_off:
         return Refused("busy", "the loop is paused, or fixing is off", until=BUSY_SECONDS)
     rules, taken = cycle.rules, fleet()
@@ -135,11 +137,11 @@ def _claimable(loop: Loop, fact: FixStarted, policy: Policy, now: int, fleet: Ca
     return None
 
 
-def held_by_another(loop: Loop, now: int) -> Refused:
+def held_by_another(loop: Loop, fact: FixStarted, now: int) -> Refused:
     """The refusal for a claim that somebody else holds, with the time when it ends at the latest."""
     claim = loop.cycle.claim if loop.cycle else None
-    if claim is None or loop.cycle is None:
-        return Refused("superseded", "that attempt is over")
+    if claim is None or loop.cycle is None or not _current(loop, fact):
+        return _superseded(loop, fact)
     allowed = loop.cycle.rules.budget.agent_seconds * 2 + loop.cycle.rules.waits.claim_grace_seconds
     until = max(1.0, (claim.mark.time - now) / SECOND + allowed)
     return Refused("busy", f"{claim.holder} works on it", until=min(until, BUSY_SECONDS))
@@ -168,6 +170,8 @@ def _working(loop: Loop, fact: FixRequested | CommentsFetched | PushRequested, p
         return Stop("closed")
     if cycle is None or cycle.failed or not _current(loop, fact):
         return Stop("superseded")
+    if isinstance(fact, PushRequested):
+        policy = policy.model_copy(update={"fixing_off": ""})  # a push needs no model
     if hindering := obstacles(loop, policy):
         return Stop(hindering[0].name)
     turn = {FixRequested: Phase.COLLECTING, CommentsFetched: Phase.FIXING, PushRequested: Phase.PUSHING}[type(fact)]

@@ -33,6 +33,7 @@ from amends.evaluator.clock import Clock
 from amends.evaluator.desk import Desk
 from amends.evaluator.migrate import migrate
 from amends.evaluator.recorder import LocalRecorder, Recorder
+from amends.evaluator.refresh import refresh
 from amends.evaluator.relay import Relay
 from amends.evaluator.writer import Writer
 
@@ -77,14 +78,15 @@ def assembled(
     link = Link(nats_url, "evaluator")
     consumers = Consumers(link, settings.replicas, settings.ack_seconds)
     relay = Relay(reader, Mirror(link, settings.replicas), consumers)
-    loop = asyncio.get_running_loop()
 
-    def wake(events: Sequence[Event]) -> None:  # noqa: ARG001 - an observer's shape
-        loop.call_soon_threadsafe(relay.wake)
+    def wake(_events: Sequence[Event]) -> None:
+        relay.wake()
 
     recorder = Recorder(writer, (wake, metrics.observe, _logged, *observers), settings.batch)
     clock = Clock(reader, recorder, CODE, settings.grace_seconds)
-    return Evaluator(reader, writer, recorder, link, consumers, relay, Requests(nats_url, Desk(recorder, reader)), clock)
+    return Evaluator(
+        reader, writer, recorder, link, consumers, relay, Requests(nats_url, Desk(recorder, reader)), clock
+    )
 
 
 async def run(
@@ -96,6 +98,8 @@ async def run(
     """Run until `stop` is set; `ready` is called with the evaluator and its ops address once it accepts reports."""
     await asyncio.to_thread(migrate, settings.database)
     evaluator = assembled(settings, nats_url)
+    if refreshed := await asyncio.to_thread(refresh, evaluator.log, evaluator.writer):
+        log.info("another version wrote this log: its views were folded again", extra={"loops": refreshed})
     metrics.describe(CODE, VOCABULARY)
     ops = Ops(settings.ops_host, settings.ops_port, evaluator.checks)
     address = ops.start()
@@ -116,10 +120,10 @@ async def run(
                 task.cancel()
     finally:
         await evaluator.requests.leave()
+        evaluator.log.close()  # before the writer: only SQLite's last connection empties the write-ahead log
         await asyncio.to_thread(evaluator.recorder.close)
         await evaluator.link.close()
         ops.stop()
-        evaluator.log.close()
 
 
 async def _begun(evaluator: Evaluator, policy: Overrides) -> None:
@@ -159,7 +163,7 @@ async def _settle_policy(evaluator: Evaluator, wanted: Overrides) -> None:
 
 
 async def _tended(evaluator: Evaluator) -> None:
-    """What has to be done now and then beside the work: checkpoints, gauges, and leaving the queue group when outdated."""
+    """What has to be done now and then: checkpoints, gauges, and leaving the queue group when outdated."""
     naps = 0
     while True:
         await asyncio.sleep(CHECKPOINT_SECONDS)

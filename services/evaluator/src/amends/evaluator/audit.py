@@ -141,12 +141,12 @@ def _drift(difference: Difference) -> Violation:
 
 
 def _notes(rebuilt: Rebuilt) -> Iterator[str]:
-    for stuck in rebuilt.stuck().values():
+    for stuck in rebuilt.stuck.values():
         yield f"{stuck.loop.id} is stuck under {stuck.code}: its facts are safe, a newer version tries again"
     for trouble in rebuilt.unfolded.values():
         yield f"{trouble.loop} cannot be folded by this program: {trouble.error} at position {trouble.pos}"
     for name in rebuilt.versions:
-        if name in rebuilt.stuck() or name in rebuilt.unfolded:
+        if name in rebuilt.stuck or name in rebuilt.unfolded:
             continue
         loop = rebuilt.loop(name)
         if facts := decide(loop, rebuilt.policy(loop)):

@@ -5,9 +5,10 @@ Nothing outside is changed before the transaction has committed: a batch works o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import version as installed
+from itertools import count
 from typing import NamedTuple
 
 from amends.common.answers import Already, Answer, Recorded, Refused, Report, has_nul
@@ -21,7 +22,7 @@ from amends.common.policy import Policy
 from amends.common.rows import Head
 from amends.common.standing import policy_for
 from amends.evaluator.admission import Fleet, admitted, held_by_another
-from amends.evaluator.decider import alarm, decide
+from amends.evaluator.decider import Decisions, alarm, decide
 from amends.evaluator.projections import UNSAVED, Projection, load, project
 from amends.evaluator.writer import Tx
 
@@ -99,12 +100,17 @@ def _on(day: int, claim: Spent | None) -> int:
 
 @dataclass
 class Batch:
-    """What one transaction is about to do. `cache` is only read; `policies` are remembered for the next."""
+    """What one transaction is about to do. `cache` is only read; `policies` are remembered for the next.
+
+    `decider` and `code` are this program's own; a test may try another's.
+    """
 
     tx: Tx
     cache: dict[str, Held]
     policies: Policies = field(default_factory=dict)
     deciding: bool = True
+    decider: Callable[[Loop, Policy], Decisions] = decide
+    code: str = CODE
     held: dict[str, Held] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
@@ -153,7 +159,7 @@ class Batch:
         for name, stored in (self.tx.stored(stale) if stale else {}).items():
             self.held[name] = Held(load(stored.state), stored.version, stored.stuck)
         for name in names:
-            if self.held[name].stuck not in {"", CODE}:
+            if self.held[name].stuck not in {"", self.code}:
                 self.held[name] = self._unstuck(self.held[name])
 
     def _unstuck(self, held: Held) -> Held:
@@ -163,7 +169,7 @@ class Batch:
             for row in self.tx.history(loop.id):
                 loop = evolve(loop, event_of(row))
         except Exception:  # noqa: BLE001 - whatever our own code raises, the loop stays stuck and its facts safe
-            return replace(held, stuck=CODE)
+            return replace(held, stuck=self.code)
         return Held(loop, held.version)
 
     def policy(self, loop: Loop) -> Policy:
@@ -197,7 +203,7 @@ class Batch:
 
     def _one(self, said: Said, name: str, missing: set[str]) -> Answer:
         fact, held = said.report.fact, self.held[name]
-        key, already = self._key(held.loop, fact)
+        key, already = self._key(held, fact)
         if already:
             return already
         if known := self._known.get((name, key)):
@@ -206,6 +212,8 @@ class Batch:
         data = encoded(fact)
         if isinstance(data, Refused):
             return data
+        if has_nul(said.report.actor.encode(errors="replace")):
+            return Refused("hostile_text", "actor: it contains a NUL character, which no store keeps: remove it")
         if absent := missing & set(blobs_of(fact)):
             return Refused("blob_missing", f"no blob {min(absent)}: put it first, then report again")
         now = END_OF_TIME if (said.service, said.report.actor) == OPERATOR else self.tx.now
@@ -220,11 +228,13 @@ class Batch:
         self._follow(held, event, data)
         return Recorded(event.pos)
 
-    def _key(self, loop: Loop, fact: Fact) -> tuple[str, Already | None]:
+    def _key(self, held: Held, fact: Fact) -> tuple[str, Already | None]:
         """The fact's key; a snapshot gets the next number, unless it says nothing new."""
         if not fact.slot:
             return fact.key, None
-        slot = loop.slots.get(fact.slot)
+        if held.stuck:
+            return self._free_key(held.loop.id, fact.key), None
+        slot = held.loop.slots.get(fact.slot)
         if slot is None:
             return f"{fact.key}/1", None
         updated = snapshot_updated(fact)
@@ -234,11 +244,19 @@ class Batch:
             return "", Already(slot.pos)
         return f"{fact.key}/{slot.n + 1}", None
 
+    def _free_key(self, name: str, key: str) -> str:
+        """The next number by the log itself: the state of a stuck loop is too old to tell what is new."""
+        for n in count(1):
+            numbered = (name, f"{key}/{n}")
+            if numbered not in self._known and not self.tx.known([numbered]):
+                break
+        return f"{key}/{n}"
+
     def _again(self, loop: Loop, fact: Fact, recorded: Event) -> Answer:
-        if isinstance(fact, FixStarted) and isinstance(recorded.fact, FixStarted):
-            if fact.holder != recorded.fact.holder:
-                return held_by_another(loop, self.tx.now)
-        return Already(recorded.pos, recorded.fact)
+        known = recorded.fact
+        if isinstance(fact, FixStarted) and isinstance(known, FixStarted) and fact.holder != known.holder:
+            return held_by_another(loop, fact, self.tx.now)
+        return Already(recorded.pos, known)
 
     def _follow(self, held: Held, event: Event, data: bytes) -> None:
         """Append the fact and all that follows from it, in its own loop and in the installation's."""
@@ -261,7 +279,7 @@ class Batch:
     def _decided(self, loop: Loop, cause: Event) -> tuple[Loop, list[tuple[Event, bytes]]]:
         decided: list[tuple[Event, bytes]] = []
         policy = self._policy_after(loop)
-        while self.deciding and (facts := decide(loop, policy)):
+        while self.deciding and (facts := self.decider(loop, policy)):
             for fact in facts:
                 if len(decided) == MAX_DECISIONS:
                     raise RunawayError(f"more than {MAX_DECISIONS} decisions for one fact")
@@ -296,12 +314,13 @@ class Batch:
         self._follow(held, event, encode(raised))
 
     def _stick(self, held: Held, event: Event, error: Exception) -> None:
-        stuck = LoopStuck(error=type(error).__name__, code=CODE, at=event.pos)
+        stuck = LoopStuck(error=type(error).__name__, code=self.code, at=event.pos)
         row = Event(
-            self._next(0), held.loop.id, event.version + 1, stuck.key, self.tx.now, "evaluator", "", event.pos, "", stuck
+            self._next(0), held.loop.id, event.version + 1, stuck.key, self.tx.now, "evaluator", "", event.pos, "",
+            stuck,
         )  # fmt: skip
         self._append(row, encode(stuck))
-        self._put(Held(held.loop, row.version, CODE))
+        self._put(Held(held.loop, row.version, self.code))
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -353,5 +372,5 @@ class Batch:
         self._saved.update(self._projected)
         last = fresh[-1]
         head = self.tx.head
-        self.tx.advance(Head(last.pos, last.hash, last.time, head.epoch, max(head.vocabulary, VOCABULARY), CODE))
+        self.tx.advance(Head(last.pos, last.hash, last.time, head.epoch, max(head.vocabulary, VOCABULARY), self.code))
         self._projected.clear()

@@ -22,11 +22,13 @@ from amends.common.standing import SECOND
 
 log = logging.getLogger(__name__)
 LONGEST_NAP = 1.0
+MANY = 10_000
 
 
 class Reader(Protocol):
     """What the clock reads of the log."""
 
+    def now(self) -> int: ...
     def timers(self, due_before: int | None = None, limit: int = 500) -> list[TimerRow]: ...
     def loop(self, name: str) -> LoopRow | None: ...
     def blocked(self) -> Sequence[str]: ...
@@ -46,13 +48,15 @@ class Clock:
         self._log = log_
         self._recorder = recorder
         self._code = code
+        self._grace = grace
         self._deadlines_from = time.monotonic() + grace
         self._postponed: dict[tuple[str, str, int], float] = {}
         self._tried: set[tuple[str, int]] = set()
         self.late = 0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Until stopped; an outage of the log only makes everything late."""
+        """Until stopped; an outage of the log only makes everything late. The grace begins now."""
+        self._deadlines_from = time.monotonic() + self._grace
         while not stop.is_set():
             try:
                 nap = await self.once()
@@ -67,7 +71,7 @@ class Clock:
 
     async def once(self) -> float:
         """Fire all that is due now; answers how long nothing more will be."""
-        now = time.time_ns() // 1_000
+        now = await asyncio.to_thread(self._log.now)  # which set the timers: this machine's clock may be another
         soon = await asyncio.to_thread(self._log.timers, now + int(LONGEST_NAP * SECOND))
         due = [timer for timer in soon if timer.due <= now and self._ready(timer)]
         self.late = len(due)
@@ -90,7 +94,7 @@ class Clock:
         if isinstance(answer, Refused | Unavailable):  # early by our clock, or the log is away: not at once again
             pause = (answer.until if isinstance(answer, Refused) else None) or LONGEST_NAP
             self._postponed[timer.loop, timer.name, timer.generation] = time.monotonic() + pause
-            if len(self._postponed) > 10_000:
+            if len(self._postponed) > MANY:
                 self._postponed.clear()
 
     async def _wake(self) -> None:

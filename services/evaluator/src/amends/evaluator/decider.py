@@ -258,6 +258,16 @@ def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisio
     return [finished, escalated.model_copy(update={"history": remembered(loop, finished)})]
 
 
+def _conflicting(loop: Loop, _policy: Policy) -> Decisions:
+    """A merge conflict is shown to a human, once; the work on the branch goes on beside it."""
+    cycle = loop.cycle
+    if cycle is None or not cycle.conflicts or cycle.conflicts == loop.conflicts:
+        return []
+    detail = f"conflicts with the base branch in {', '.join(cycle.conflicts)}"[:4_000]
+    escalated = _escalation(loop, f"cycle/{loop.n}/{loop.k}", "conflict", detail)
+    return [escalated.model_copy(update={"stops": False})]
+
+
 def _collected(loop: Loop, policy: Policy) -> Decisions:
     cycle = loop.cycle
     if cycle is None or loop.phase is not Phase.FIXING or cycle.claim or cycle.prepared or cycle.failed:
@@ -380,7 +390,7 @@ def _asked(loop: Loop, policy: Policy) -> Decisions:
     fresh = {id_: item for id_, item in questions(loop, policy).items() if item.questioned != item.version}
     if fresh and not loop.finished:
         escalated = _escalation(loop, f"cycle/{loop.n}", "question")
-        return [escalated.model_copy(update={"items": tuple(fresh), "stops": False})]
+        return [escalated.model_copy(update={"items": tuple(sorted(fresh, key=_place)), "stops": False})]
     return []
 
 
@@ -389,8 +399,17 @@ def _raised_by(item: Item, account: str) -> bool:
 
 
 def _escalation(loop: Loop, of: str, reason: str, detail: str = "") -> Escalated:
-    open_items = tuple(id_ for id_, item in loop.items.items() if is_open(item))[:200]
-    return Escalated(of=of, reason=reason, detail=detail, items=open_items, history=loop.history)
+    found = sorted((id_ for id_, item in loop.items.items() if is_open(item)), key=_place)
+    return Escalated(of=of, reason=reason, detail=detail, items=tuple(found[:200]), history=loop.history)
+
+
+def _of_item(entry: tuple[str, Item]) -> list[str]:
+    return _place(entry[0])
+
+
+def _place(id_: str) -> list[str]:
+    """Where an item stands among others in what is decided: the order in which they arrived says nothing."""
+    return [part.zfill(20) for part in id_.split("/")]
 
 
 # --- starting ------------------------------------------------------------------------------------------------------
@@ -409,7 +428,8 @@ def _started(loop: Loop, policy: Policy) -> Decisions:
         return [_escalation(loop, of, Failure.LIMITS, spent)]
     raised_again = [id_ for id_, item in counting(loop, policy).items() if item.fixed >= policy.max_reraises]
     if raised_again and not loop.ask:
-        return [_escalation(loop, of, "reraised", f"raised again after {policy.max_reraises} fixes: {raised_again[0]}")]
+        detail = f"raised again after {policy.max_reraises} fixes: {min(raised_again, key=_place)}"
+        return [_escalation(loop, of, "reraised", detail)]
     return [_requested(loop, policy, 1)]
 
 
@@ -430,7 +450,7 @@ def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
     scope: Scope = cycle.scope if cycle else ("all" if loop.ask else "triggers")
     closed = tuple(
         Closed(item=id_, version=version)  # older ones too: a reply that is deleted brings one back
-        for id_, item in loop.items.items()
+        for id_, item in sorted(loop.items.items(), key=_of_item)
         for version, judgement in item.verdicts.items()
         if judgement not in UNJUDGED
     )
@@ -457,7 +477,7 @@ def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
 def _texts(loop: Loop, policy: Policy) -> tuple[Text, ...]:
     found: list[Text] = []
     size = 0
-    for id_, item in loop.items.items():
+    for id_, item in sorted(loop.items.items(), key=_of_item):
         if not item.text or item.author is None or not waits(loop, policy, item):
             continue
         size += len(item.text.encode()) + 400
@@ -486,5 +506,5 @@ def _push(loop: Loop, cycle: Cycle) -> PushRequested:
 
 
 RULES = (
-    _commands, _ended, _failed, _collected, _prepared, _pushed, _asked, _again, _approved, _started,
+    _commands, _ended, _failed, _conflicting, _collected, _prepared, _pushed, _asked, _again, _approved, _started,
 )  # fmt: skip

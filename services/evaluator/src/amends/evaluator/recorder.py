@@ -1,4 +1,4 @@
-"""The one who records: reports arrive from anywhere, one thread drains them into transactions and answers after COMMIT."""
+"""The one who records: reports arrive from anywhere, one thread drains them into transactions, answers after COMMIT."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from amends.common import metrics
 from amends.common.answers import (
@@ -48,6 +48,30 @@ class _Job:
     loop: asyncio.AbstractEventLoop | None = None  # of an asyncio future, which only its own thread may touch
 
 
+@dataclass(frozen=True)
+class _Question:
+    """Something to do with the writer; of one whose asker has left, nothing is done."""
+
+    ask: Callable[[Writer], object]
+    future: Future[object]
+
+    def answer(self, writer: Writer) -> None:
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            self.future.set_result(self.ask(writer))
+        except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
+            self.future.set_exception(error)
+
+    def turn_away(self) -> None:
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_exception(NotRunning("the recorder has stopped: ask again"))
+
+
+class NotRunning(Exception):
+    """The recorder has stopped; another one, or the same after a restart, will answer."""
+
+
 class NewerVocabularyError(Exception):
     """The log holds facts that this program does not know: it must not fold them. Upgrade it."""
 
@@ -61,11 +85,12 @@ class Recorder:
         self._most = batch
         self._cache: dict[str, Held] = {}
         self._policies: Policies = {}
-        self._queue: SimpleQueue[_Job | Callable[[], None] | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Job | _Question | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="recorder", daemon=True)
         self._closed = "starting: the mirror has not been checked yet"
         self.outdated = False
         self._unwritable = ""
+        self._ended = False
 
     def start(self) -> None:
         """Begin to serve questions; reports are answered `unavailable` until `open`."""
@@ -81,6 +106,7 @@ class Recorder:
         self._queue.put(None)
         if self._thread.is_alive():
             self._thread.join()
+        self._end()
         self._writer.close()
 
     @property
@@ -100,7 +126,7 @@ class Recorder:
         if turned_away := self._turned_away(service, report):
             future.set_result(turned_away)
         else:
-            self._queue.put(_Job(Said(service, report), future))
+            self._put(_Job(Said(service, report), future))
         return future
 
     async def report(self, service: str, report: Report) -> Answer:
@@ -110,7 +136,7 @@ class Recorder:
         if answer is None:
             loop = asyncio.get_running_loop()
             future: asyncio.Future[Answer] = loop.create_future()
-            self._queue.put(_Job(Said(service, report), future, loop))
+            self._put(_Job(Said(service, report), future, loop))
             answer = await future
         metrics.answered(service, answer, time.perf_counter() - began)
         return answer
@@ -150,14 +176,7 @@ class Recorder:
     async def run(self, question: Callable[[Writer], Result]) -> Result:
         """Have the recorder's thread do something with the writer, between two batches."""
         future: Future[Result] = Future()
-
-        def job() -> None:
-            try:
-                future.set_result(question(self._writer))
-            except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
-                future.set_exception(error)
-
-        self._queue.put(job)
+        self._put(_Question(question, cast("Future[object]", future)))
         return await asyncio.wrap_future(future)
 
     async def may(self, pos: int, run: str = "") -> Go | Stop | Unavailable:
@@ -186,7 +205,29 @@ class Recorder:
 
     # --- the thread ------------------------------------------------------------------------------------------------
 
+    def _put(self, item: _Job | _Question) -> None:
+        self._queue.put(item)
+        if self._ended:
+            self._end()
+
+    def _end(self) -> None:
+        """Turn away what came too late for the thread; whoever comes later still does this himself."""
+        self._ended = True
+        with suppress(Empty):
+            while True:
+                item = self._queue.get_nowait()
+                if isinstance(item, _Job):
+                    self._answer([item], [Unavailable(self._closed or "not running")])
+                elif item is not None:
+                    item.turn_away()
+
     def _run(self) -> None:
+        try:
+            self._serve()
+        finally:
+            self._end()
+
+    def _serve(self) -> None:
         stopping = False
         while not stopping:
             jobs: list[_Job] = []
@@ -197,7 +238,7 @@ class Recorder:
                 elif isinstance(item, _Job):
                     jobs.append(item)
                 else:
-                    item()
+                    item.answer(self._writer)
                 if len(jobs) >= self._most or self._queue.empty():
                     break
                 item = self._queue.get()
@@ -227,7 +268,7 @@ class Recorder:
             except Duplicate:
                 continue  # what we decided cannot be stored: keep the fact, show the loop as stuck
             except Exception as error:  # noqa: BLE001 - the report itself cannot be stored
-                if is_connection_error(error):
+                if is_connection_error(error) or isinstance(error, NewerVocabularyError):
                     return Unavailable("the log cannot be written now: report again")
                 return Refused("unstorable", f"the log does not take it ({type(error).__name__})")
         return Refused("unstorable", "the log does not take it")
@@ -252,7 +293,10 @@ class Recorder:
         self._cache.update(batch.held)
         self._unwritable = ""
         for observer in self._observers:
-            observer(batch.events)
+            try:
+                observer(batch.events)
+            except Exception as error:  # noqa: BLE001 - it is in the log, whatever others make of it
+                log.warning("an observer failed", extra={"error": repr(error)[:300]})
 
     def _answer(self, jobs: list[_Job], answers: list[Answer]) -> None:
         crash_point("recorder.answered")
@@ -269,7 +313,7 @@ class Recorder:
 
 def _tell(answered: list[tuple[_Job, Answer]]) -> None:
     for job, answer in answered:
-        if not job.future.done():
+        with suppress(InvalidStateError, asyncio.InvalidStateError):  # whoever asked has left
             job.future.set_result(answer)
 
 

@@ -18,23 +18,10 @@ from amends.common.loop import Loop, evolve
 from amends.common.policy import Overrides, Policy, merged
 from amends.common.standing import Timer, policy_for, timers
 from amends.evaluator.decider import decide
+from amends.evaluator.divergence import Divergence, essence, told
 
 MOST = 16  # decisions for one fact
-# What differs whenever the policy does, or only says in words what other fields say.
-IDLE = {"type", "rules", "detail", "history"}
 UNTIMED = frozenset({"wake", "unstick"})  # no policy says when these are due
-
-
-@dataclass(frozen=True)
-class Divergence:
-    """Where the two part in a loop: `after` says which fact at `pos`, or which wait that was over at `time`, did it."""
-
-    loop: str
-    pos: int
-    time: int
-    after: str
-    recorded: tuple[str, ...]
-    other: tuple[str, ...]
 
 
 @dataclass
@@ -122,7 +109,7 @@ class _Both:
             found = self._sooner(pair, event.time) or self._later(pair, event, decisions)
             return (pair, found) if found else self._together(pair, event, decisions)
         except Exception as error:  # noqa: BLE001 - our own code fails here, which is an answer too
-            recorded = _told([decision.fact for decision in decisions], ())
+            recorded = told([decision.fact for decision in decisions], ())
             failed = (f"fails with {type(error).__name__}",)
             return pair, [Divergence(event.loop, event.pos, event.time, event.type, recorded, failed)]
 
@@ -143,14 +130,14 @@ class _Both:
             fired = TimerFired(name=timer.name, generation=timer.generation)
             if said := self._said(evolve(pair.other, _imagined(pair.other, fired, timer.due))):
                 over = f"{timer.name} is over"
-                return [Divergence(pair.real.id, pair.real.pos, timer.due, over, (), _told(said, ()))]
+                return [Divergence(pair.real.id, pair.real.pos, timer.due, over, (), told(said, ()))]
         return []
 
     def _later(self, pair: _Pair, event: Event, decisions: Sequence[Event]) -> list[Divergence]:
         """What was decided because a wait was over that the other policy does not have, or not yet."""
         if not decisions or self._expects(pair.other, event):
             return []
-        recorded = _told([decision.fact for decision in decisions], ())
+        recorded = told([decision.fact for decision in decisions], ())
         return [Divergence(event.loop, event.pos, event.time, event.type, recorded, ())]
 
     def _expects(self, loop: Loop, event: Event) -> bool:
@@ -170,15 +157,15 @@ class _Both:
         left = list(decisions)
         while said := decide(other, self._policy(other)[1]):
             recorded = left[: len(said)]
-            if list(map(_essence, said)) != [_essence(each.fact) for each in recorded]:
+            if list(map(essence, said)) != [essence(each.fact) for each in recorded]:
                 break
             for each in recorded:
                 real, other = evolve(real, each), evolve(other, _under(each, self._policy(other)[1]))
             left = left[len(said) :]
         if said or left:
             mine, theirs = [each.fact for each in left], self._said(other)
-            told = _told(mine, theirs), _told(theirs, mine)
-            return pair, [Divergence(event.loop, event.pos, event.time, event.type, *told)]
+            words = told(mine, theirs), told(theirs, mine)
+            return pair, [Divergence(event.loop, event.pos, event.time, event.type, *words)]
         waits = set(timers(other, self._policy(other)[1])) - set(timers(real, self._policy(real)[0]))
         return _Pair(real, other, tuple(sorted(waits, key=lambda timer: timer.due))), []
 
@@ -211,24 +198,3 @@ def _under(event: Event, rules: Policy) -> Event:
     if not isinstance(event.fact, FixRequested):
         return event
     return exchanged(event, fact=event.fact.model_copy(update={"rules": rules}))
-
-
-# --- in words --------------------------------------------------------------------------------------------------------
-
-
-def _essence(fact: AnyFact) -> tuple[str, str]:
-    return fact.type, fact.model_dump_json(exclude=IDLE)
-
-
-def _told(facts: Sequence[AnyFact], beside: Sequence[AnyFact]) -> tuple[str, ...]:
-    twins = {fact.key: fact for fact in beside}
-    return tuple(_words(fact, twins.get(fact.key)) for fact in facts)
-
-
-def _words(fact: AnyFact, twin: AnyFact | None) -> str:
-    """The fact's name and key, and where its twin of the other policy says something else."""
-    if twin is None or twin.type != fact.type:
-        return f"{fact.type} {fact.key}"
-    names = [name for name in type(fact).model_fields if name not in IDLE]
-    differing = [f"{name}={getattr(fact, name)!r}"[:80] for name in names if getattr(fact, name) != getattr(twin, name)]
-    return " ".join((fact.type, fact.key, *differing))

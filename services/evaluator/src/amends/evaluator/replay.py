@@ -9,20 +9,20 @@ from __future__ import annotations
 import gc
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import takewhile
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from amends.common.envelope import FACTS, Row, event_of
 from amends.common.identity import INSTALLATION, kind_of, policy_loop
-from amends.common.loop import Loop, Spent, evolve
+from amends.common.loop import Loop, evolve
 from amends.common.policy import Policy
 from amends.common.rows import ClaimRow
 from amends.common.standing import policy_for
-from amends.evaluator.projections import Projection, dump, load, project
+from amends.evaluator.projections import Projection, claims, dump, load, project
 
 AT_HAND = 2_000  # loops that are kept unpacked, 40 kB each; a packed one takes 5
 
@@ -71,15 +71,14 @@ class Rebuilt:
     events: int = 0
     versions: dict[str, int] = field(default_factory=dict)
     unfolded: dict[str, Unfolded] = field(default_factory=dict)
+    stuck: dict[str, Stuck] = field(default_factory=dict)
     at_hand: int = AT_HAND
     _before: Loop = field(default_factory=lambda: Loop(""))  # the last event's loop, without that event
     _loops: dict[str, Loop] = field(default_factory=dict)
     _packed: dict[str, bytes] = field(default_factory=dict)
-    _stuck: dict[str, Stuck] = field(default_factory=dict)
     _ends: dict[str, int] = field(default_factory=dict)
-    _claims: dict[str, dict[str, Spent]] = field(default_factory=dict)
-    _settings: dict[str, list[Loop]] = field(default_factory=dict)
-    _settled_at: dict[str, list[int]] = field(default_factory=dict)
+    _claims: dict[str, dict[tuple[int, int], ClaimRow]] = field(default_factory=dict)
+    _settings: dict[str, list[tuple[int, Loop]]] = field(default_factory=dict)
 
     def further(self, rows: Iterable[Row]) -> Rebuilt:
         """Fold what comes next; the same object, for a log that grows meanwhile."""
@@ -92,7 +91,7 @@ class Rebuilt:
 
     def loop(self, name: str) -> Loop:
         """The state of a loop; of a stuck one, the state it is stuck in."""
-        stuck = self._stuck.get(name)
+        stuck = self.stuck.get(name)
         return stuck.loop if stuck else self._whole(name)
 
     def policy(self, loop: Loop) -> Policy:
@@ -105,35 +104,25 @@ class Rebuilt:
         """What is in force for the loop at the end, whether or not anything has happened in it since."""
         if loop.kind != "change":
             return policy_for(loop, loop, Loop(""))
-        latest = [
-            self.loop(name) if name in self.versions else Loop("") for name in (INSTALLATION, policy_loop(loop.id))
-        ]
-        return policy_for(loop, *latest)
+        settings = (INSTALLATION, policy_loop(loop.id))
+        return policy_for(loop, *(self.loop(name) if name in self.versions else Loop(name) for name in settings))
 
     def projection(self, name: str, *, stuck: str | None = None) -> Projection:
         """What is kept of a loop. A newer program leaves no trace when it gets a loop unstuck: `stuck` tells that."""
-        jam = self._stuck.get(name)
+        jam = self.stuck.get(name)
         code = jam.code if jam and stuck is None else stuck or ""
         loop = jam.loop if jam and code else self._whole(name)
         return project(loop, self.policy(loop), self.versions[name], code)
 
     def claims(self, name: str) -> list[ClaimRow]:
         """Every claim there ever was in a loop; its state only remembers the latest."""
-        found = []
-        for step, claim in self._claims.get(name, {}).items():
-            n, k = map(int, step.split("/"))
-            found.append(ClaimRow(name, n, k, claim.holder, claim.run, claim.day, claim.live, claim.usd_micro))
-        return found
-
-    def stuck(self) -> Mapping[str, Stuck]:
-        """The loops that our own code got stuck in."""
-        return self._stuck
+        return list(self._claims.get(name, {}).values())
 
     def digest(self) -> str:
         """A hash over where every loop stands: two replays of one log have the same."""
         total = sha256()
         for name in sorted(self.versions):
-            state = (name, self.versions[name], self._stuck[name].code if name in self._stuck else "")
+            state = (name, self.versions[name], self.stuck[name].code if name in self.stuck else "")
             total.update(repr(state).encode() + dump(self.loop(name)) + b"\n")
         return total.hexdigest()
 
@@ -144,17 +133,16 @@ class Rebuilt:
         before = self._loops.get(name)
         if before is None:
             before = self._loops[name] = self._unpacked(name)
-        if self._stuck and shows_unstuck(row):
-            self._stuck.pop(name, None)
+        if self.stuck and shows_unstuck(row):
+            self.stuck.pop(name, None)
         if name not in self.unfolded:
             self._evolve(before, row)
         if row.type == "loop.stuck":
-            self._stuck[name] = Stuck(self._before, _code(row))
+            self.stuck[name] = Stuck(self._before, _code(row))
         self.pos, self.time, self.events = row.pos, row.time, self.events + 1
         self.versions[name], self._ends[name], self._before = row.version, row.pos, before
         if kind_of(name) != "change":
-            self._settings.setdefault(name, []).append(self.loop(name))
-            self._settled_at.setdefault(name, []).append(row.pos)
+            self._settings.setdefault(name, []).append((row.pos, self.loop(name)))
 
     def _evolve(self, before: Loop, row: Row) -> None:
         try:
@@ -164,7 +152,7 @@ class Rebuilt:
             return
         self._loops[row.loop] = after
         if after.claims is not before.claims:
-            self._claims.setdefault(row.loop, {}).update(after.claims)
+            self._claims.setdefault(row.loop, {}).update({(claim.n, claim.k): claim for claim in claims(after)})
 
     def _whole(self, name: str) -> Loop:
         loop = self._loops.get(name)
@@ -179,8 +167,9 @@ class Rebuilt:
 
     def _setting(self, name: str, at: str) -> Loop:
         """A settings loop as of another loop's last event."""
-        earlier = bisect_right(self._settled_at.get(name, ()), self._ends[at])
-        return self._settings[name][earlier - 1] if earlier else Loop(name)
+        changes = self._settings.get(name, [])
+        earlier = bisect_right(changes, self._ends[at], key=itemgetter(0))
+        return changes[earlier - 1][1] if earlier else Loop(name)
 
 
 def _code(row: Row) -> str:

@@ -8,6 +8,7 @@ from amends.common.envelope import VOCABULARY, Row, event_of
 from amends.common.log import Head, Log
 from amends.evaluator.audit import events
 from amends.evaluator.batch import CODE, blobs_of
+from amends.evaluator.refresh import store
 from amends.evaluator.replay import Rebuilt
 from amends.evaluator.tail import Mirror, NoTailError, tail
 from amends.evaluator.writer import Writer
@@ -36,13 +37,7 @@ async def import_tail(log: Log, writer: Writer, mirror: Mirror) -> Imported:
         if tx.head != head:
             raise NoTailError("somebody writes to this log: stop every evaluator first")
         tx.append(rows)
-        names = {row.loop: rebuilt.projection(row.loop) for row in rows}
-        tx.save(
-            [projection.row for projection in names.values()],
-            {name: projection.timers for name, projection in names.items()},
-            {name: projection.outstanding for name, projection in names.items()},
-            [claim for name in names for claim in rebuilt.claims(name)],
-        )
+        store(tx, rebuilt, dict.fromkeys(row.loop for row in rows))
         last = rows[-1]
         tx.advance(Head(last.pos, last.hash, last.time, head.epoch, max(head.vocabulary, VOCABULARY), CODE))
     return Imported(len(rows), rows[-1].pos, _missing(log, rows))

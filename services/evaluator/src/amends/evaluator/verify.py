@@ -53,7 +53,7 @@ def differences(rebuilt: Rebuilt, kept: Kept, among: Collection[str] | None = No
             for left in (timers, outstanding, claims):
                 left.pop(row.loop, None)
             continue
-        expected = rebuilt.projection(row.loop, stuck=row.stuck if row.loop in rebuilt.stuck() else None)
+        expected = rebuilt.projection(row.loop, stuck=row.stuck if row.loop in rebuilt.stuck else None)
         yield from _rows(expected, row)
         yield from _lists(row.loop, "timers", expected.timers, timers.pop(row.loop, ()))
         yield from _lists(row.loop, "outstanding", expected.outstanding, outstanding.pop(row.loop, ()))

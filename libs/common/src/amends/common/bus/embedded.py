@@ -80,6 +80,11 @@ class EmbeddedServer:
             os.close(self._lock)
             self._lock = -1
 
+    def restart(self) -> None:
+        """End this life of it, whatever state it is in; it comes back by itself, with what it has stored."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+
     async def __aenter__(self) -> Self:
         return await self.start()
 

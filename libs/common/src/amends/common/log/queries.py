@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, CursorResult, bindparam, literal_column, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    CursorResult,
+    bindparam,
+    cast,
+    func,
+    literal_column,
+    select,
+)
 
 from amends.common.envelope import Row
 from amends.common.log.tables import blobs, events, head
@@ -14,6 +24,8 @@ from amends.common.rows import Head
 END = 2**62  # behind every position
 MANY = 1_000_000_000
 ONE: ColumnElement[int] = literal_column("1")
+# PostgreSQL's; SQLite has none but this machine's.
+CLOCK: ColumnElement[int] = cast(func.extract("epoch", func.clock_timestamp()) * literal_column("1000000"), BigInteger)
 HEAD = select(*(head.c[name] for name in Head._fields)).where(head.c.id == ONE)
 EVENTS = select(*events.c)
 STRETCH = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -16,7 +17,7 @@ from amends.common.envelope import Row
 from amends.common.identity import LOOP
 from amends.common.log.engine import LogUnreachable, database, named, reading, sqlite_file, wrong
 from amends.common.log.guards import unguarded
-from amends.common.log.queries import AT, END, HEAD, HISTORY, KEYED, MANY, STRETCH, known_blobs, rows_of
+from amends.common.log.queries import AT, CLOCK, END, HEAD, HISTORY, KEYED, MANY, STRETCH, known_blobs, rows_of
 from amends.common.log.tables import BLOCKED, STUCK, blob_chunks, blobs, claims, loops, outstanding, parked, timers
 from amends.common.rows import ClaimRow, Head, LoopRow, OutstandingRow, ParkedRow, TimerRow
 
@@ -49,6 +50,14 @@ class Log:
         if found is None:
             raise LogUnreachable(f"the log at {named(self._url)} has lost its head row: restore it from a backup")
         return Head(*found)
+
+    def now(self) -> int:
+        """The time that an event would have if it were recorded now: by the database's clock, if it has one."""
+        last = self.head().time
+        if sqlite_file(self._url) is not None:
+            return max(last, time.time_ns() // 1_000)
+        with self._reading() as connection:
+            return max(last, connection.execute(select(CLOCK)).scalar_one())
 
     def size(self) -> int:
         """The bytes that the database takes on its disk."""
@@ -96,7 +105,7 @@ class Log:
         """How many loops stand where."""
         query = select(loops.c.status, func.count()).where(loops.c.kind == "change").group_by(loops.c.status)
         with self._reading() as connection:
-            return {status: count for status, count in connection.execute(query)}
+            return dict(connection.execute(query).tuples().all())
 
     def blocked(self) -> list[str]:
         """The loops that wait for the installation."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Dialect, String, Table, bindparam, delete, insert, select, update
 from sqlalchemy.dialects import sqlite
 
-from amends.common.log.queries import EVENTS, HEAD, ONE
+from amends.common.log.queries import CLOCK, EVENTS, HEAD, ONE
 from amends.common.log.tables import blob_chunks, blobs, claims, events, head, loops, outstanding, parked, timers
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ class Statements:
     def _clock(self) -> ColumnElement[Any]:
         if self._dialect.name == "sqlite":
             return sa.null()  # it has no clock but this machine's
-        seconds = sa.func.extract("epoch", sa.func.clock_timestamp())
-        return sa.cast(seconds * sa.literal_column("1000000"), sa.BigInteger)
+        return CLOCK
 
     def _upsert(self, table: Table) -> sa.ClauseElement:
         row = self._insert(table)
