@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from amends.common.answers import Go, Refused, Stop
 from amends.common.envelope import Event
 from amends.common.events import (
+    CommandAccepted,
     CommandGiven,
     CommentsFailed,
     CommentsFetched,
@@ -150,7 +151,7 @@ def held_by_another(loop: Loop, fact: FixStarted, now: int) -> Refused:
 def may(loop: Loop, policy: Policy, event: Event, run: str) -> Go | Stop:
     """Whether the work that `event` asked for may have its effect now: asked right before every effect."""
     fact = event.fact
-    if loop.paused or policy.killed:
+    if (loop.paused or policy.killed) and not _tells_of_pause(fact):
         return Stop("paused")
     match fact:
         case CycleFinished() | ReviewRequested() | Escalated() | LoopFinished() | LoopPaused():
@@ -162,6 +163,11 @@ def may(loop: Loop, policy: Policy, event: Event, run: str) -> Go | Stop:
             return _working(loop, fact, policy, run)
         case _:
             return Stop("closed") if loop.closed else Go()
+
+
+def _tells_of_pause(fact: Fact) -> bool:
+    """Whether it is the pause itself that people are told about: after the resume that would be no news."""
+    return isinstance(fact, LoopPaused) or (isinstance(fact, CommandAccepted) and fact.name == "pause")
 
 
 def _working(loop: Loop, fact: FixRequested | CommentsFetched | PushRequested, policy: Policy, run: str) -> Go | Stop:

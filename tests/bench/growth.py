@@ -1,0 +1,41 @@
+"""What an append costs when there are very many loops, beside the same recorder with few."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.bench.contender import OURS, Contender, contender
+from tests.bench.conversation import Measured
+from tests.bench.figures import Score, effort, middle, pace, row, title
+from tests.bench.steps import IN_FLIGHT, SQLITE
+
+FEW, MANY = 100, 100_000
+COUNT = 2_000
+
+
+def compare(score: Score, folder: Path, rounds: int, seconds: float) -> None:
+    """Appends to loops picked from a hundred, and from all."""
+    many = MANY if seconds > 1 else MANY // 10
+    with ExitStack() as running:
+        few, full = (running.enter_context(_filled(folder, loops)) for loops in (FEW, many))
+        asked = [(_ask(few, FEW), _ask(full, FEW), _ask(full, many)) for _ in range(rounds + 1)][1:]
+        memory = [one.memory() for one in (few, full)]
+    title(f"An append to a log of {many:,} loops (median of {rounds} rounds, {IN_FLIGHT} in flight)")
+    names = (f"{FEW} loops", f"{many:,} loops, {FEW} active", f"{many:,} loops, all active")
+    small, large, cold = map(list, zip(*asked, strict=True))
+    for name, figures in zip(names, (small, large, cold), strict=True):
+        row(name, SQLITE, f"{middle(figures, pace):.0f}/s", f"CPU {middle(figures, effort) * 1e6:.0f} us")
+    print(f"  memory: {memory[0] / 1e6:.0f} MB with {FEW} loops, {memory[1] / 1e6:.0f} MB with {many:,}")
+    cost = middle(small, effort)
+    score.at_most(f"CPU time of an append, {many:,} loops / {FEW}", middle(large, effort) / cost, 1.5, 1.1)
+    score.at_most(f"the same, every append to any of {many:,} loops", middle(cold, effort) / cost, 1.5, 1.1)
+
+
+def _filled(folder: Path, loops: int):
+    url = f"sqlite:///{folder / f'{loops}.db'}"
+    return contender(f"{loops} loops", SQLITE, OURS, "tests.bench.ours.growing", url, str(loops))
+
+
+def _ask(one: Contender, active: int) -> Measured:
+    return one.ask(lanes=IN_FLIGHT, count=COUNT, active=active)

@@ -1,0 +1,66 @@
+"""Contender: the log read and folded by the same code as `amends replay`.
+
+    python -m tests.bench.ours.rebuilding sqlite:///log.db 10000 events.jsonl
+
+Fills a log through the real recorder, and writes what it holds to a file, so that the peer gets the same events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from amends.common.answers import Recorded
+from amends.common.envelope import Row
+from amends.common.log import Log
+from amends.evaluator.recorder import Recorder
+from amends.evaluator.replay import fold
+from tests.bench.conversation import Measured, converse
+from tests.bench.ours.recording import recording
+from tests.bench.workload import EVENTS, pull_request
+
+TOGETHER = 128
+
+
+def main(url: str, size: int, out: Path) -> None:
+    """Answer until nobody asks any more."""
+    asyncio.run(_fill(url, size))
+    log = Log(url)
+    rows = log.rows(0, 2 * size)
+    out.write_text("\n".join(map(_exported, rows)), encoding="utf-8")
+
+    def rebuild() -> Measured:
+        began, cpu = time.perf_counter(), time.process_time()
+        events = log.rows(0, 2 * size)
+        loops = fold(events)
+        assert len(loops) > size // EVENTS
+        return Measured(len(events), time.perf_counter() - began, time.process_time() - cpu)
+
+    converse(rebuild)
+
+
+async def _fill(url: str, size: int) -> None:
+    async with recording(url) as recorder:
+        numbers = iter(range(1, size // EVENTS + 1))
+        await asyncio.gather(*(_worked_off(recorder, numbers) for _ in range(TOGETHER)))
+
+
+async def _worked_off(recorder: Recorder, numbers: Iterator[int]) -> None:
+    for number in numbers:
+        pos = 0
+        for said in pull_request(number):
+            answer = await recorder.report_raw(said.service, said.about(pos))
+            assert isinstance(answer, Recorded)
+            pos = answer.pos if said.decides else pos
+
+
+def _exported(row: Row) -> str:
+    return json.dumps({"loop": row.loop, "type": row.type, "fact": json.loads(row.data)})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
