@@ -1,4 +1,4 @@
-"""How the bench talks to what it measures: a line of JSON each way. Standard library only, for the peers import it too."""
+"""How the bench talks to what it measures: a line of JSON each way. Standard library only: peers import it."""
 
 from __future__ import annotations
 

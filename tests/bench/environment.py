@@ -1,4 +1,4 @@
-"""The peers' own environment, `.venv-bench`: made by the bench from a lock with hashes, and made anew when that changes."""
+"""The peers' own environment, `.venv-bench`: made from a lock with hashes, and again when that changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def peers() -> Path:
         venv.create(HOME, clear=True, with_pip=True, symlinks=True)
         (HOME / ".gitignore").write_text("*\n", encoding="utf-8")
         # Without dependencies, because the lock names them all and old versions of pip ask for hashes of extras.
-        install = ["install", "-qq", "--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", LOCK]
+        install = ["install", "-qq", "--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", str(LOCK)]
         subprocess.run([PYTHON, "-m", "pip", "--disable-pip-version-check", *install], check=True)
         stamp.write_text(wanted, encoding="utf-8")
     return PYTHON

@@ -23,7 +23,7 @@ class Score:
         """Less is better."""
         self._say(what, ratio, ratio <= must, f"must be at most {must:g}", aim is None or ratio <= aim, aim)
 
-    def _say(self, what: str, ratio: float, reached: bool, must: str, aimed: bool, aim: float | None) -> None:  # noqa: FBT001, PLR0913, PLR0917
+    def _say(self, what: str, ratio: float, reached: bool, must: str, aimed: bool, aim: float | None) -> None:  # noqa: PLR0913, PLR0917
         goal = "" if aim is None else f", aim {aim:g}{' reached' if aimed else ''}"
         print(f"  {'ok    ' if reached else 'MISSED'} {what}: {ratio:.3g} ({must}{goal})", flush=True)
         if not reached:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from tests.bench.contender import OURS, Contender, contender
@@ -32,7 +32,7 @@ def compare(score: Score, folder: Path, rounds: int, seconds: float) -> None:
     score.at_most(f"the same, every append to any of {many:,} loops", middle(cold, effort) / cost, 1.5, 1.1)
 
 
-def _filled(folder: Path, loops: int):
+def _filled(folder: Path, loops: int) -> AbstractContextManager[Contender]:
     url = f"sqlite:///{folder / f'{loops}.db'}"
     return contender(f"{loops} loops", SQLITE, OURS, "tests.bench.ours.growing", url, str(loops))
 

@@ -1,4 +1,4 @@
-"""Rebuilding the state of every loop from its events, beside eventsourcing. Nothing is written, so nothing is durable."""
+"""Rebuilding the state of every loop from its events, beside eventsourcing. Nothing is written."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.bench.contender import OURS, Contender, contender
 from tests.bench.conversation import Measured
-from tests.bench.figures import Score, effort, middle, pace, row, title
 from tests.bench.environment import peers
+from tests.bench.figures import Score, effort, middle, pace, row, title
 from tests.bench.workload import pull_request
 from tests.support.postgres import private_server
 

@@ -116,7 +116,7 @@ Trusts = Callable[[Author], bool]
 
 @dataclass
 class Pull:
-    """A pull request. `hashed` says which comments each version ever shown was made of, `commits` what amends pushed."""
+    """A pull request. `hashed`: the comments that each version shown was made of; `commits`: what amends pushed."""
 
     number: int
     author: Author

@@ -2,7 +2,7 @@
 # Peers are not installed where mypy runs.
 """Contender: DBOS. A workflow for each pull request, a step for each report, as its documentation writes them.
 
-    python -m tests.bench.peers.dbos_steps postgresql://... reports.jsonl
+python -m tests.bench.peers.dbos_steps postgresql://... reports.jsonl
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ class PrClosed(Fact):
 
 
 class ReviewRejected(Fact):
-    """A reviewer asked for changes. `node` and `body` are the review body's id and hash; findings come from outside GitHub."""
+    """A reviewer asked for changes. `node` and `body` name the review's own text; findings come from outside GitHub."""
 
     by = (*OBSERVERS, "reviewer")
     type: Literal["review.rejected"] = "review.rejected"
@@ -353,7 +353,7 @@ class ReviewDismissed(Fact):
 
 
 class CommentAdded(Fact):
-    """A comment appeared in a thread (root: its first comment), in the conversation (root: itself) or as a review's body."""
+    """A comment in a thread (root: its first comment), in the conversation (root: itself), or as a review's body."""
 
     by = OBSERVERS
     type: Literal["comment.added"] = "comment.added"
@@ -467,7 +467,7 @@ class AccessChanged(Fact):
 
 
 class AuthorChecked(Fact):
-    """The author of a review or of a comment's command was looked up: the permission he has now. `of` is that fact's key."""
+    """The author of a review or of a comment's command was looked up: his permission now. `of` is that fact's key."""
 
     by = ("comment-fetcher", "cli")
     type: Literal["author.checked"] = "author.checked"
@@ -481,7 +481,7 @@ class AuthorChecked(Fact):
 
 
 class CommandGiven(Fact):
-    """Somebody told the loop what to do. `id` is the comment's or the request's; a comment's author is checked first."""
+    """Somebody told the loop what to do. `id` is the comment's or the request's; a comment's author is checked."""
 
     by = ("gateway", "comment-fetcher", "cli")
     type: Literal["command.given"] = "command.given"

@@ -14,7 +14,7 @@ LOOP = re.compile(r"^(installation|[0-9]{1,19}-(pr-[0-9]{1,19}|policy|br-[0-9a-f
 
 
 class About(BaseModel):
-    """What a report is about: a pull request (repo and number), a repository's policy (repo alone), or a loop by name."""
+    """What a report is about: a pull request (repo, number), a repository's policy (repo alone), or a loop by name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     repo: Id | None = None

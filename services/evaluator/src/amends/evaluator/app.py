@@ -12,10 +12,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from amends.common.logs import log_event
-from amends.common.ops import Ops
-from amends.common.settings import Settings
-
 from amends.common import metrics
 from amends.common.answers import Refused, Report
 from amends.common.bus.consumers import Consumers
@@ -26,8 +22,11 @@ from amends.common.envelope import VOCABULARY, Event, event_of
 from amends.common.events import PolicyChanged
 from amends.common.identity import INSTALLATION
 from amends.common.log import Log
+from amends.common.logs import log_event
+from amends.common.ops import Ops
 from amends.common.patience import report_until_answered
 from amends.common.policy import Overrides
+from amends.common.settings import Settings
 from amends.evaluator.batch import CODE
 from amends.evaluator.clock import Clock
 from amends.evaluator.desk import Desk
