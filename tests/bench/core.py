@@ -1,4 +1,4 @@
-"""The speed of the core beside its peers, in one run: `./taskw bench:core`. docs/benchmarks.md says more."""
+"""The speed of the core beside its peers, in one run: `./taskw bench:core`."""
 
 from __future__ import annotations
 

@@ -144,4 +144,5 @@ async def test_nobody_gets_in_without_a_name(guarded: NatsServer) -> None:
     nameless = Link(guarded.url, "nobody")
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(nameless.open(), 0.3)
-    assert "authorization violation" in nameless.trouble.lower()
+    # The server says why and hangs up; which of the two arrives first is up to the network.
+    assert any(why in nameless.trouble.lower() for why in ("authorization violation", "connection reset"))

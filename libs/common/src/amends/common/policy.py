@@ -14,9 +14,9 @@ Seconds = Annotated[int, Field(ge=0, le=366 * 86_400)]
 Dollars = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Prose = Annotated[str, StringConstraints(max_length=20_000)]
-# Policy travels in every `fix.requested`: its lists are bounded, so that no policy makes an event too large to record.
+# Policy travels in every `fix.requested`, so its lists have an end; what is too large all the same gets the loop stuck.
 People = Annotated[tuple[Id, ...], Field(max_length=500)]
-Lines = Annotated[tuple[Line, ...], Field(max_length=100)]
+Lines = Annotated[tuple[Line, ...], Field(max_length=500)]
 
 Trigger = Literal["comments", "checks"]
 Channel = Literal["github", "slack", "email"]
