@@ -21,6 +21,7 @@ from amends.common.policy import Count, Id, Overrides, Policy, Prose, Severity
 
 Token = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Name = Annotated[str, StringConstraints(max_length=400)]
+Account = Annotated[str, StringConstraints(max_length=410)]  # `token/` and a name
 Sha = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})?$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16,64}$")]
 Number = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -748,7 +749,7 @@ class FixRequested(Request, Step):
     type: Literal["fix.requested"] = "fix.requested"
     head: Sha
     scope: Scope = "triggers"
-    rejecting: tuple[Name, ...] = ()
+    rejecting: tuple[Account, ...] = ()
     closed: tuple[Closed, ...] = ()
     expects: tuple[Token, ...] = ()
     texts: tuple[Text, ...] = ()
