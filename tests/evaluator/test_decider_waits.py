@@ -10,11 +10,13 @@ from tests.support.facts import (
     MARIA,
     believed,
     checked,
+    closed,
     command,
     comment,
     failed,
     fetched,
     item,
+    observed,
     prepared,
     pushed,
     refused,
@@ -217,6 +219,33 @@ def test_an_author_whom_nobody_looks_up_is_shown_to_a_human_once() -> None:
 def test_an_author_who_was_looked_up_in_time_is_not_waited_for() -> None:
     story = given(rejected(by=EVE), checked(rejected(by=EVE), "read")).so_far()
     story.after(100 * HOUR).then()
+
+
+def test_who_gave_a_command_and_is_not_looked_up_is_shown_to_a_human_once() -> None:
+    order = command("fix", by=MARIA)
+    story = given(rejected(by=EVE), checked(rejected(by=EVE), "read"), order)
+    story.after(6 * HOUR - 1).then().after(1).then("escalated stalled")
+    said = story.last(Escalated)
+    assert (said.detail, said.stops) == ("nobody looked up who said fix (maria)", False)
+    story.after(100 * HOUR).so_far().when(checked(order)).then("command.accepted fix", "fix.requested 1/1")
+
+
+def test_commands_that_became_late_during_a_pause_are_told_of_together() -> None:
+    orders = [command("fix", by=MARIA, id_=f"c-{number}") for number in range(4)]
+    story = given(command("pause"), *orders).after(6 * HOUR).then()
+    story.when(command("resume")).then("command.accepted resume", "loop.resumed", "loop.paused", "escalated stalled")
+
+
+def test_a_command_of_a_closed_pull_request_is_waited_for_when_that_is_open_again() -> None:
+    story = given(command("fix", by=MARIA), closed(60)).after(100 * HOUR).so_far()
+    story.when(observed(120)).after(0).then("escalated stalled")
+
+
+def test_a_command_with_the_longest_name_can_be_waited_for_accepted_and_refused() -> None:
+    longest = command("fix", by=MARIA, id_="x" * 200)
+    given(longest).after(6 * HOUR).then("escalated stalled")
+    given(rejected()).when(*believed(longest)).then("command.accepted fix", "fix.requested 1/1")
+    given().when(*believed(longest, "read")).then("command.refused fix untrusted")
 
 
 # --- what is owed --------------------------------------------------------------------------------------------------

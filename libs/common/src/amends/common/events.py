@@ -21,6 +21,7 @@ from amends.common.policy import Count, Id, Overrides, Policy, Prose, Severity
 
 Token = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Name = Annotated[str, StringConstraints(max_length=400)]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[!-~]+$")]
 Account = Annotated[str, StringConstraints(max_length=410)]  # `token/` and a name
 Sha = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})?$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16,64}$")]
@@ -472,7 +473,7 @@ class AuthorChecked(Fact):
 
     by = ("comment-fetcher", "cli")
     type: Literal["author.checked"] = "author.checked"
-    of: Token
+    of: Key
     author: Author
     permission: Permission
 
@@ -690,7 +691,7 @@ class TimerFired(Fact):
 
     by = ("evaluator",)
     type: Literal["timer.fired"] = "timer.fired"
-    name: Token
+    name: Key
     generation: Id
 
     @property
@@ -721,7 +722,7 @@ class CommandAccepted(Fact):
     """A command takes effect; `of` is the command's key."""
 
     type: Literal["command.accepted"] = "command.accepted"
-    of: Token
+    of: Key
     name: CommandName
 
     @property
@@ -733,7 +734,7 @@ class CommandRefused(Fact):
     """A command has no effect, and why."""
 
     type: Literal["command.refused"] = "command.refused"
-    of: Token
+    of: Key
     name: CommandName
     reason: Literal["untrusted", "nothing_to_retry", "not_paused", "paused", "finished", "not_here"]
 
@@ -822,7 +823,7 @@ class Escalated(Request):
 
     service = "notifier"
     type: Literal["escalated"] = "escalated"
-    of: Token
+    of: Key
     reason: Token
     stops: bool = True
     detail: Prose = ""
@@ -839,7 +840,7 @@ class LoopPaused(Request):
 
     service = "notifier"
     type: Literal["loop.paused"] = "loop.paused"
-    of: Token
+    of: Key
 
     @property
     def key(self) -> str:
@@ -850,7 +851,7 @@ class LoopResumed(Fact):
     """Deciding goes on."""
 
     type: Literal["loop.resumed"] = "loop.resumed"
-    of: Token
+    of: Key
 
     @property
     def key(self) -> str:

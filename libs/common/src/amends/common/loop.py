@@ -182,13 +182,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Command:
-    """A command that was not accepted or refused yet."""
+    """A command that was not accepted or refused yet; `overdue` when nobody looked up its author in time."""
 
     name: CommandName
     author: Author
     text: str
     permission: str | None
     mark: Mark
+    overdue: str = ""
 
 
 @dataclass(frozen=True)
@@ -898,9 +899,8 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
         return replace(loop, asks=_without(loop.asks, number(rest)))
     if fact.again:
         return _asking(loop, fact, mark)
-    if subject == "review":
-        told = {id_: replace(review, overdue="told") for id_, review in loop.reviews.items() if review.overdue}
-        return _asking(replace(loop, reviews={**loop.reviews, **told}), fact, mark)
+    if subject in {"review", "command"}:
+        return _asking(_told_of_late(loop), fact, mark)
     if loop.kind == "installation":
         return _asking(replace(loop, fixing_off=fact.reason), fact, mark)
     if fact.reason == "question":
@@ -914,6 +914,13 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
     return _asking(loop, fact, mark)
 
 
+def _told_of_late(loop: Loop) -> Loop:
+    """A human knows of everybody who should have been looked up by now."""
+    reviews = {id_: replace(one, overdue="told") if one.overdue else one for id_, one in loop.reviews.items()}
+    commands = {key: replace(one, overdue="told") if one.overdue else one for key, one in loop.commands.items()}
+    return replace(loop, reviews=reviews, commands=commands)
+
+
 def _fired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
     name, _, rest = fact.name.partition("/")
     if name == "settle":
@@ -924,6 +931,9 @@ def _fired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
     if name == "author" and (review := loop.reviews.get(id_)) and review.mark.version == fact.generation:
         late = "late" if review.permission is None else ""
         return replace(loop, reviews={**loop.reviews, id_: replace(review, overdue=late)})
+    if name == "author" and (command := loop.commands.get(rest)) and command.mark.version == fact.generation:
+        late = "late" if command.permission is None else ""
+        return replace(loop, commands={**loop.commands, rest: replace(command, overdue=late)})
     return _expired(loop, fact, mark) if rest == f"{loop.n}/{loop.k}" else loop
 
 

@@ -365,10 +365,18 @@ def _again(loop: Loop, policy: Policy) -> Decisions:
     for pos, ask in loop.asks.items():
         if ask.overdue:
             return [_told_again(pos, ask)]
+    return _unheard(loop)
+
+
+def _unheard(loop: Loop) -> Decisions:
     for number, review in loop.reviews.items():
         if review.overdue == "late":
             detail = f"nobody looked up the author of review {number}"
             return [Escalated(of=f"review/{number}", reason="stalled", stops=False, detail=detail)]
+    for key, command in loop.commands.items():
+        if command.overdue == "late":
+            detail = f"nobody looked up who said {command.name} ({command.author.login or command.author.account})"
+            return [Escalated(of=key, reason="stalled", stops=False, detail=detail)]
     return []
 
 
