@@ -13,6 +13,7 @@ awaiting_review and needs_human are how a resting loop looks under a policy: `st
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -336,6 +337,8 @@ class Loop:
 def evolve(loop: Loop, event: Event) -> Loop:
     """The loop after one more event."""
     after = _meant(loop, event.fact, Mark(event.pos, event.version, event.time))
+    if after.parked:
+        after = replace(after, parked=_still_parked(after))
     return sealed(loop, after, version=event.version, pos=event.pos, time=event.time)
 
 
@@ -874,6 +877,29 @@ def _judged(item: Item, verdict: Verdict) -> Item:
     verdicts = {**item.verdicts, verdict.version: verdict.judgement}
     fixed = item.fixed + (verdict.judgement is Judgement.FIXED)
     return replace(item, verdicts=verdicts, named=False, fixed=fixed, severity=verdict.severity or item.severity)
+
+
+def _still_parked(loop: Loop) -> dict[str, str]:
+    """What a service gave up on, until it is answered, asked again or shown to a human instead."""
+    owed = {str(pos) for pos in _owed(loop)}
+    return dict([one for one in loop.parked.items() if one[0].partition("/")[0] in owed][-MOST_PARKED:])
+
+
+def _owed(loop: Loop) -> Iterator[int]:
+    """Where something was said that somebody has to answer or look into."""
+    yield from loop.asks
+    everybody: list[Review | Command] = [*loop.reviews.values(), *loop.commands.values()]
+    for said in everybody:
+        if said.permission is None and not said.overdue:
+            yield said.mark.pos
+    cycle = loop.cycle
+    if cycle and cycle.push and not cycle.pushed:
+        yield cycle.push.mark.pos
+    elif cycle and not (cycle.failed or cycle.prepared):
+        yield (cycle.fetched or cycle.requested).pos
+
+
+MOST_PARKED = 50
 
 
 # --- asking people, and time ---------------------------------------------------------------------------------------

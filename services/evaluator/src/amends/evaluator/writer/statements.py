@@ -15,7 +15,18 @@ from sqlalchemy import ColumnElement, Dialect, String, Table, bindparam, delete,
 from sqlalchemy.dialects import sqlite
 
 from amends.common.log.queries import CLOCK, EVENTS, HEAD, ONE
-from amends.common.log.tables import blob_chunks, blobs, claims, events, head, loops, outstanding, parked, timers
+from amends.common.log.tables import (
+    blob_chunks,
+    blobs,
+    claims,
+    events,
+    head,
+    loops,
+    outstanding,
+    parked,
+    puts,
+    timers,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -67,6 +78,7 @@ class Statements:
         self.versions = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck))
         self.park = self._park()
         self.put_chunk = self._put_chunk()
+        self.begin_put = self._begin_put()
         self.finish_blob = self._insert(blobs).on_conflict_do_nothing()
 
     def _text(self, statement: sa.ClauseElement, *columns: str) -> str:
@@ -104,6 +116,10 @@ class Statements:
             where=blob_chunks.c.data != row.excluded.data,
         )
 
+    def _begin_put(self) -> sa.Insert:
+        row = self._insert(puts)
+        return row.on_conflict_do_update(index_elements=[puts.c.sha], set_={"time": row.excluded.time})
+
 
 BLOB = select(blobs.c.sha).where(blobs.c.sha == bindparam("sha"))
 # Locked, because on PostgreSQL somebody else may be putting the same blob, or worse, another under its name.
@@ -111,7 +127,11 @@ CHUNKS = (
     select(blob_chunks.c.data).where(blob_chunks.c.sha == bindparam("sha")).order_by(blob_chunks.c.n).with_for_update()
 )  # fmt: skip
 DROP_CHUNKS = delete(blob_chunks).where(blob_chunks.c.sha == bindparam("sha"), blob_chunks.c.n >= bindparam("start"))
+END_PUT = delete(puts).where(puts.c.sha == bindparam("sha"))
+ABANDONED = select(puts.c.sha).where(puts.c.time < bindparam("before")).limit(100)
 UNPARK = delete(parked).where(parked.c.id == bindparam("parked_id"))
+PARKED = select(parked.c.id, parked.c.size).where(parked.c.service == bindparam("of"))
+PARKED = PARKED.order_by(parked.c.last.desc(), parked.c.id.desc())
 
 
 def _known(size: int) -> Statement:
