@@ -14,8 +14,10 @@ from amends.common.events import Ending, Failure, LoopStuck, Outcome
 from amends.common.explain import Explanation, explain, lines
 from amends.common.explain.reasons import ENDINGS, FAILURES, OUTCOMES, REFUSALS, escalation
 from amends.common.loop import Loop
-from amends.common.standing import Status, obstacles, requests, status
+from amends.common.standing import SECOND, Status, obstacles, requests, status
 from tests.support.examples import NOON
+from tests.support.facts import MARIA, command
+from tests.support.given import given
 from tests.support.snapshots import assert_as_before
 from tests.support.stories import STORIES, Teller, awaiting, fixing, no_model, observed, opened, paused, used_up
 from tests.support.story import Story
@@ -62,6 +64,15 @@ def test_it_can_be_sent_as_json(teller: Teller) -> None:
 def test_only_a_loop_that_needs_a_human_is_handed_over(teller: Teller) -> None:
     explanation = explained(teller())
     assert (explanation.handover is not None) == (explanation.status is Status.NEEDS_HUMAN)
+
+
+def test_a_command_whose_author_nobody_looks_up_is_shown_with_its_deadline_and_then_as_late() -> None:
+    story = given(command("fix", by=MARIA))
+    [asked] = [turn for turn in explain(story.loop, story.policy, []).turns if turn.who == "comment-fetcher"]
+    assert asked.due == story.time + story.policy.waits.author_seconds * SECOND
+    story.after(story.policy.waits.author_seconds)
+    shown = [condition.remedy for condition in explain(story.loop, story.policy, []).conditions if not condition.met]
+    assert "the comment-fetcher reports author.checked (late)" in shown
 
 
 def test_the_stories_cover_every_status() -> None:

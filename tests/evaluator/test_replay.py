@@ -17,6 +17,7 @@ from tests.support.scribe import (
     scribe,
     tamper,
     tell_of_a_cycle,
+    tell_of_a_mistake,
     tell_of_a_second_rejection,
     tell_of_approval,
 )
@@ -26,7 +27,6 @@ COPIED = """
     blocked, updated, stuck, state FROM loops WHERE kind = 'change'"""
 # As if another program had got the loop stuck: that one would have left its mark at the log's end, too.
 NEWER = ("UPDATE loops SET stuck = '0.0.9' WHERE kind = 'change'", "UPDATE head SET code = '0.0.9'")
-LONG_LINES = tuple(f"{number:0390}" for number in range(400))
 
 
 @pytest.fixture
@@ -35,13 +35,6 @@ def told(sqlite_url: str) -> Iterator[Scribe]:
     with scribe(sqlite_url) as one:
         tell_of_a_cycle(one)
         yield one
-
-
-def stuck(one: Scribe) -> Scribe:
-    """A policy so large that a request that carries it cannot be stored: the loop is stuck at the next one."""
-    one.tell(policy_changed("checks", checks=LONG_LINES), policy_changed("paths", protected_paths=LONG_LINES))
-    tell_of_a_second_rejection(one)
-    return one
 
 
 def differences(one: Scribe) -> list[str]:
@@ -143,14 +136,15 @@ def test_a_changed_event_is_told_as_a_difference_of_its_loop(told: Scribe) -> No
 
 
 def test_a_stuck_loop_is_rebuilt_as_it_was_before_the_event_it_is_stuck_at(told: Scribe) -> None:
-    stuck(told).tell(aside())
+    tell_of_a_mistake(told)
+    told.tell(aside())
     rebuilt = rebuild(events(told.log))
     assert rebuilt.projection(CHANGE).row.status == "stuck"
     assert differences(told) == []
 
 
 def test_a_loop_that_a_newer_program_got_unstuck_is_folded_whole(told: Scribe) -> None:
-    stuck(told).tell(policy_changed("short", checks=(), protected_paths=()))
+    tell_of_a_mistake(told)
     tamper(told.url, *NEWER)
     told.tell(command("pause"))
     assert rebuild(events(told.log)).stuck == {}
@@ -158,7 +152,8 @@ def test_a_loop_that_a_newer_program_got_unstuck_is_folded_whole(told: Scribe) -
 
 
 def test_a_loop_may_have_come_unstuck_without_a_trace_in_the_log(told: Scribe) -> None:
-    stuck(told).tell(policy_changed("short", checks=(), protected_paths=(), enabled=False))
+    tell_of_a_mistake(told)
+    told.tell(policy_changed("off", enabled=False))
     tamper(told.url, *NEWER)
     told.tell(rejected(5, EVE))
     assert told.log.loops(stuck=True) == []
@@ -204,5 +199,6 @@ def test_only_the_first_difference_of_a_loop_is_told(told: Scribe) -> None:
 
 
 def test_a_stuck_loop_is_not_decided_on_again(told: Scribe) -> None:
-    stuck(told).tell(aside())
+    tell_of_a_mistake(told)
+    told.tell(aside())
     assert under(told).divergences == []

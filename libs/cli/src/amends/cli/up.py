@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from amends.common.bus.embedded import EmbeddedServer, NotStarted
+from amends.common.bus.embedded import EmbeddedServer, NotStarted, write_private
 from amends.common.log import LogUnreachable
 from amends.common.log.engine import database, named
 from amends.common.logs import set_up
@@ -71,18 +71,21 @@ def _failed(error: Exception, code: int) -> int:
 
 async def _up(settings: Settings) -> None:
     if settings.nats_url:
-        await _reachable(settings, settings.nats_address, None)
+        with _told(settings, settings.nats_address):
+            await _evaluate(settings, settings.nats_address)
         return
     async with EmbeddedServer(settings.data_dir / "nats") as server:
-        await _reachable(settings, server.url, server)
+        with _told(settings, *server.urls):
+            await _evaluate(settings, server.url("evaluator"), server)
 
 
-async def _reachable(settings: Settings, nats_url: str, server: EmbeddedServer | None) -> None:
-    """Run, and leave word of where, for the other commands."""
+@contextmanager
+def _told(settings: Settings, *nats_urls: str) -> Iterator[None]:
+    """Leave word of where it is, and of how its users are let in, for the other commands of whoever owns it."""
     where = settings.data_dir / "nats.url"
-    where.write_text(nats_url + "\n")
+    write_private(where, "".join(f"{url}\n" for url in nats_urls))
     try:
-        await _evaluate(settings, nats_url, server)
+        yield
     finally:
         where.unlink(missing_ok=True)
 

@@ -21,6 +21,8 @@ from amends.common.policy import Count, Id, Overrides, Policy, Prose, Severity
 
 Token = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Name = Annotated[str, StringConstraints(max_length=400)]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[!-~]+$")]
+Account = Annotated[str, StringConstraints(max_length=410)]  # `token/` and a name
 Sha = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})?$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16,64}$")]
 Number = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -474,7 +476,7 @@ class AuthorChecked(Fact):
 
     by = ("comment-fetcher", "cli")
     type: Literal["author.checked"] = "author.checked"
-    of: Token
+    of: Key
     author: Author
     permission: Permission
 
@@ -692,7 +694,7 @@ class TimerFired(Fact):
 
     by = ("evaluator",)
     type: Literal["timer.fired"] = "timer.fired"
-    name: Token
+    name: Key
     generation: Id
 
     @property
@@ -723,7 +725,7 @@ class CommandAccepted(Fact):
     """A command takes effect; `of` is the command's key."""
 
     type: Literal["command.accepted"] = "command.accepted"
-    of: Token
+    of: Key
     name: CommandName
 
     @property
@@ -735,7 +737,7 @@ class CommandRefused(Fact):
     """A command has no effect, and why."""
 
     type: Literal["command.refused"] = "command.refused"
-    of: Token
+    of: Key
     name: CommandName
     reason: Literal["untrusted", "nothing_to_retry", "not_paused", "paused", "finished", "not_here"]
 
@@ -751,7 +753,7 @@ class FixRequested(Request, Step):
     type: Literal["fix.requested"] = "fix.requested"
     head: Sha
     scope: Scope = "triggers"
-    rejecting: tuple[Name, ...] = ()
+    rejecting: tuple[Account, ...] = ()
     closed: tuple[Closed, ...] = ()
     expects: tuple[Token, ...] = ()
     texts: tuple[Text, ...] = ()
@@ -824,7 +826,7 @@ class Escalated(Request):
 
     service = "notifier"
     type: Literal["escalated"] = "escalated"
-    of: Token
+    of: Key
     reason: Token
     stops: bool = True
     detail: Prose = ""
@@ -841,7 +843,7 @@ class LoopPaused(Request):
 
     service = "notifier"
     type: Literal["loop.paused"] = "loop.paused"
-    of: Token
+    of: Key
 
     @property
     def key(self) -> str:
@@ -852,7 +854,7 @@ class LoopResumed(Fact):
     """Deciding goes on."""
 
     type: Literal["loop.resumed"] = "loop.resumed"
-    of: Token
+    of: Key
 
     @property
     def key(self) -> str:

@@ -13,7 +13,7 @@ awaiting_review and needs_human are how a resting loop looks under a policy: `st
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -183,13 +183,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Command:
-    """A command that was not accepted or refused yet."""
+    """A command that was not accepted or refused yet; `overdue` when nobody looked up its author in time."""
 
     name: CommandName
     author: Author
     text: str
     permission: str | None
     mark: Mark
+    overdue: str = ""
 
 
 @dataclass(frozen=True)
@@ -345,7 +346,8 @@ def evolve(loop: Loop, event: Event) -> Loop:
     fact = event.fact
     if fact.slot:
         after = _numbered(after, fact, mark)
-    return _MEANING[type(fact)](after, fact, mark)
+    after = _MEANING[type(fact)](after, fact, mark)
+    return changed(after, parked=_still_parked(after)) if after.parked else after
 
 
 # --- the pull request and what is said about it --------------------------------------------------------------------
@@ -852,6 +854,29 @@ def _read(loop: Loop, fact: PolicyObserved, _mark: Mark) -> Loop:
     return changed(loop, rules=fact.values, rules_error="")
 
 
+def _still_parked(loop: Loop) -> dict[str, str]:
+    """What a service gave up on, until it is answered, asked again or shown to a human instead."""
+    owed = {str(pos) for pos in _owed(loop)}
+    return dict([one for one in loop.parked.items() if one[0].partition("/")[0] in owed][-MOST_PARKED:])
+
+
+def _owed(loop: Loop) -> Iterator[int]:
+    """Where something was said that somebody has to answer or look into."""
+    yield from loop.asks
+    everybody: list[Review | Command] = [*loop.reviews.values(), *loop.commands.values()]
+    for said in everybody:
+        if said.permission is None and not said.overdue:
+            yield said.mark.pos
+    cycle = loop.cycle
+    if cycle and cycle.push and not cycle.pushed:
+        yield cycle.push.mark.pos
+    elif cycle and not (cycle.failed or cycle.prepared):
+        yield (cycle.fetched or cycle.requested).pos
+
+
+MOST_PARKED = 50
+
+
 # --- asking people, and time ---------------------------------------------------------------------------------------
 
 
@@ -889,9 +914,8 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
         return changed(loop, asks=_without(loop.asks, number(rest)))
     if fact.again:
         return _asking(loop, fact, mark)
-    if subject == "review":
-        told = {id_: replace(review, overdue="told") for id_, review in loop.reviews.items() if review.overdue}
-        return _asking(changed(loop, reviews={**loop.reviews, **told}), fact, mark)
+    if subject in {"review", "command"}:
+        return _asking(_told_of_late(loop), fact, mark)
     if loop.kind == "installation":
         return _asking(changed(loop, fixing_off=fact.reason), fact, mark)
     if fact.reason == "question":
@@ -905,6 +929,13 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
     return _asking(loop, fact, mark)
 
 
+def _told_of_late(loop: Loop) -> Loop:
+    """A human knows of everybody who should have been looked up by now."""
+    reviews = {id_: replace(one, overdue="told") if one.overdue else one for id_, one in loop.reviews.items()}
+    commands = {key: replace(one, overdue="told") if one.overdue else one for key, one in loop.commands.items()}
+    return changed(loop, reviews=reviews, commands=commands)
+
+
 def _fired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
     name, _, rest = fact.name.partition("/")
     if name == "settle":
@@ -915,6 +946,9 @@ def _fired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
     if name == "author" and (review := loop.reviews.get(id_)) and review.mark.version == fact.generation:
         late = "late" if review.permission is None else ""
         return changed(loop, reviews={**loop.reviews, id_: replace(review, overdue=late)})
+    if name == "author" and (command := loop.commands.get(rest)) and command.mark.version == fact.generation:
+        late = "late" if command.permission is None else ""
+        return changed(loop, commands={**loop.commands, rest: replace(command, overdue=late)})
     return _expired(loop, fact, mark) if rest == f"{loop.n}/{loop.k}" else loop
 
 

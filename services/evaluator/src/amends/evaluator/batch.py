@@ -31,6 +31,7 @@ MAX_DECISIONS = 16
 END_OF_TIME = 2**62
 OPERATOR = ("evaluator", "operator")  # a human had a wait cut short
 ENVELOPE_ROOM = 4_096  # what an envelope holds beside its data, at most
+REPEATED = 16 * 1024  # what follows from a prepared fix says the same again, and a little more
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ def encoded(fact: Fact) -> bytes | Refused:
         data = encode(fact)
     except (ValueError, UnicodeError) as error:
         return Refused("hostile_text", f"it holds text that is no Unicode ({type(error).__name__}): normalise it")
-    if len(data) > MAX_ENVELOPE - ENVELOPE_ROOM:
-        return Refused("oversized", f"{len(data)} bytes, at most {MAX_ENVELOPE - ENVELOPE_ROOM}: use a blob")
+    most = MAX_ENVELOPE - ENVELOPE_ROOM - (REPEATED if isinstance(fact, FixPrepared) else 0)
+    if len(data) > most:
+        return Refused("oversized", f"{len(data)} bytes, at most {most}: use a blob")
     if has_nul(data):
         return Refused("hostile_text", "it contains a NUL character, which no store keeps: remove it")
     return data

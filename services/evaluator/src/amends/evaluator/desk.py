@@ -11,6 +11,7 @@ from amends.common.bus.wire import CHUNK, Chunk, Requeued
 from amends.common.crash import crash_point
 from amends.common.envelope import Row, event_of
 from amends.common.events import (
+    CommandGiven,
     CommentsFetched,
     Fact,
     FixRequested,
@@ -124,6 +125,8 @@ def waits_of(fact: Fact, pos: int) -> set[str]:
             return {f"push/{fact.n}/{fact.k}"}
         case ReviewRejected() | ReviewApproved() | ReviewCommented():
             return {f"author/{fact.review}"}
+        case CommandGiven():
+            return {f"author/{fact.key}"}
         case _:
             return {f"tell/{pos}"}
 

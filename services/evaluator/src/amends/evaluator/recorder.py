@@ -28,6 +28,7 @@ from amends.common.answers import (
 )  # fmt: skip
 from amends.common.crash import crash_point
 from amends.common.envelope import VOCABULARY, Event, event_of
+from amends.common.events import EVERYONE
 from amends.common.rows import Head
 from amends.evaluator.admission import entitled, may
 from amends.evaluator.batch import Batch, Held, Policies, Said
@@ -35,6 +36,7 @@ from amends.evaluator.writer import Duplicate, Writer, is_connection_error
 
 log = logging.getLogger(__name__)
 BATCH = 256
+NOBODY = "unknown"  # of whom we have not heard: together they are kept no more of than of one service
 CACHED = 2_000  # loops kept unpacked, some 40 kB each
 # Loops make no cycles, but there are many of them, and to look through them all is a pause of 40 ms.
 COLLECTED_AFTER = (50_000, 20, 100)
@@ -171,10 +173,11 @@ class Recorder:
         if self._closed:
             return
         try:
-            await self.run(
-                lambda writer: writer.park(service, refused.reason, raw, refused.detail, f"report.{service}")
-            )
+            dropped = await self.run(lambda writer: _parked(writer, service, refused, raw))
             crash_point("recorder.parked")
+            if dropped:
+                metrics.dropped(service, dropped)
+                log.warning("the oldest parked reports were dropped", extra={"service": service, "size": dropped})
         except Exception as error:  # noqa: BLE001 - the refusal stands whether or not its bytes could be kept
             log.warning("a refused report could not be parked", extra={"error": type(error).__name__})
 
@@ -325,6 +328,12 @@ class Recorder:
             else:  # all at once: they come with their next reports together, and those make one batch again
                 with suppress(RuntimeError):  # that loop is closed: nobody waits any more
                     loop.call_soon_threadsafe(_tell, answered)
+
+
+def _parked(writer: Writer, service: str, refused: Refused, raw: bytes) -> int:
+    kept_for = service if service in EVERYONE else NOBODY
+    writer.park(kept_for, refused.reason, raw, refused.detail, f"report.{service}")
+    return writer.let_go(kept_for)
 
 
 def _tell(answered: list[tuple[_Job, Answer]]) -> None:

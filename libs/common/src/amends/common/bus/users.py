@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 from amends.common.bus.consumers import DEFERRED
 from amends.common.bus.mirror import STREAM
-from amends.common.events import EVERYONE, REACTIONS
+from amends.common.events import EVERYONE, REACTIONS, Reporter
 
 EVALUATOR = (
     "events.>",
     "_INBOX.>",
+    "ask.may",  # how a command finds out whether one is at work
     f"$JS.API.STREAM.MSG.GET.{STREAM}",
     f"$JS.API.CONSUMER.CREATE.{STREAM}.>",
     f"$JS.API.CONSUMER.INFO.{STREAM}.*",
@@ -44,7 +45,7 @@ def may_hear(user: str) -> list[str]:
     return [f"_INBOX.{user}.>", *served]
 
 
-def configuration(passwords: Mapping[str, str]) -> str:
+def configuration(passwords: Mapping[Reporter, str]) -> str:
     """For nats-server's `-c`: these users and no others, each held to its own. A password may be a bcrypt hash."""
     users = [
         {

@@ -15,7 +15,18 @@ from sqlalchemy import ColumnElement, Dialect, String, Table, bindparam, delete,
 from sqlalchemy.dialects import sqlite
 
 from amends.common.log.queries import AT, CLOCK, EVENTS, HEAD, ONE
-from amends.common.log.tables import blob_chunks, blobs, claims, events, head, loops, outstanding, parked, timers
+from amends.common.log.tables import (
+    blob_chunks,
+    blobs,
+    claims,
+    events,
+    head,
+    loops,
+    outstanding,
+    parked,
+    puts,
+    timers,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -74,6 +85,7 @@ class Statements:
         self.spent = self._text(SPENT)
         self.park = self._park()
         self.put_chunk = self._put_chunk()
+        self.begin_put = self._begin_put()
         self.finish_blob = self._insert(blobs).on_conflict_do_nothing()
 
     def _text(self, statement: sa.ClauseElement, *columns: str) -> str:
@@ -111,6 +123,10 @@ class Statements:
             where=blob_chunks.c.data != row.excluded.data,
         )
 
+    def _begin_put(self) -> sa.Insert:
+        row = self._insert(puts)
+        return row.on_conflict_do_update(index_elements=[puts.c.sha], set_={"time": row.excluded.time})
+
 
 LOOPS_HISTORY = EVENTS.where(events.c.loop == bindparam("loop")).order_by(events.c.version)
 NONE: ColumnElement[int] = sa.literal_column("0")
@@ -122,7 +138,11 @@ CHUNKS = (
     select(blob_chunks.c.data).where(blob_chunks.c.sha == bindparam("sha")).order_by(blob_chunks.c.n).with_for_update()
 )  # fmt: skip
 DROP_CHUNKS = delete(blob_chunks).where(blob_chunks.c.sha == bindparam("sha"), blob_chunks.c.n >= bindparam("start"))
+END_PUT = delete(puts).where(puts.c.sha == bindparam("sha"))
+ABANDONED = select(puts.c.sha).where(puts.c.time < bindparam("before")).limit(100)
 UNPARK = delete(parked).where(parked.c.id == bindparam("parked_id"))
+PARKED = select(parked.c.id, parked.c.size).where(parked.c.service == bindparam("of"))
+PARKED = PARKED.order_by(parked.c.last.desc(), parked.c.id.desc())
 
 
 def _known(size: int) -> Statement:

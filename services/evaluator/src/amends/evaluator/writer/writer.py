@@ -13,8 +13,21 @@ from sqlalchemy.exc import SQLAlchemyError
 from amends.common.log.engine import database, sqlite_file, writing
 from amends.common.log.tables import CHUNK
 from amends.evaluator.writer.failures import BlobMismatch, is_connection_error
-from amends.evaluator.writer.statements import BLOB, CHUNKS, DROP_CHUNKS, UNPARK, Statements
+from amends.evaluator.writer.statements import (
+    ABANDONED,
+    BLOB,
+    CHUNKS,
+    DROP_CHUNKS,
+    END_PUT,
+    PARKED,
+    UNPARK,
+    Statements,
+)
 from amends.evaluator.writer.transaction import Tx
+
+# What is kept of one service's refused reports: a flood of them must not fill the disk.
+PARKED_ROWS, PARKED_BYTES = 1_000, 32 * 1024 * 1024
+ABANDONED_AFTER = 86_400 * 1_000_000  # microseconds without a part
 
 
 class Writer:
@@ -66,6 +79,20 @@ class Writer:
         with self._begun() as connection:
             return connection.execute(UNPARK, {"parked_id": parked_id}).rowcount > 0
 
+    def let_go(self, service: str) -> int:
+        """Drop the oldest of a service's parked bytes that are too many or too large together; how many those were."""
+        total = 0
+        with self._begun() as connection:
+            kept = connection.execute(PARKED, {"of": service}).all()
+            dropped = []
+            for number, (parked_id, size) in enumerate(kept):
+                total += size
+                if number >= PARKED_ROWS or total > PARKED_BYTES:
+                    dropped.append({"parked_id": parked_id})
+            if dropped:
+                connection.execute(UNPARK, dropped)
+        return len(dropped)
+
     def put_blob(self, content: bytes) -> str:
         """Store a blob whole and answer its sha256. One that is stored already costs one query."""
         sha = sha256(content).hexdigest()
@@ -83,6 +110,7 @@ class Writer:
             raise ValueError(f"part {n} of a blob has {len(data)} bytes, at most {CHUNK}")
         with self._begun() as connection:
             if connection.execute(BLOB, {"sha": sha}).first() is None:
+                connection.execute(self._statements.begin_put, {"sha": sha, "time": time.time_ns() // 1_000})
                 connection.execute(self._statements.put_chunk, {"sha": sha, "n": n, "data": data})
 
     def finish_blob(self, sha: str, size: int, chunks: int) -> None:
@@ -91,8 +119,16 @@ class Writer:
             finished = connection.execute(BLOB, {"sha": sha}).first() is not None
             if finished or self._finish(connection, sha, size, chunks):
                 return
-            connection.execute(DROP_CHUNKS, {"sha": sha, "start": 0})
+            self._forget(connection, sha)
         raise BlobMismatch(f"{chunks} parts are not the {size} bytes of {sha}: put them again")
+
+    def forget_abandoned(self, now: int) -> int:
+        """Drop the parts of blobs that nobody went on putting for a day; how many blobs those were."""
+        with self._begun() as connection:
+            abandoned = connection.execute(ABANDONED, {"before": now - ABANDONED_AFTER}).scalars().all()
+            for sha in abandoned:
+                self._forget(connection, sha)
+        return len(abandoned)
 
     def checkpoint(self) -> int:
         """Move SQLite's write-ahead log into the database, so that no commit has to; answers the pages left in it."""
@@ -113,7 +149,13 @@ class Writer:
         if len(content) != size or sha256(content).hexdigest() != sha:
             return False
         connection.execute(self._statements.finish_blob, {"sha": sha, "size": size})
+        connection.execute(END_PUT, {"sha": sha})
         return True
+
+    def _forget(self, connection: Connection, sha: str) -> None:
+        if connection.execute(BLOB, {"sha": sha}).first() is None:
+            connection.execute(DROP_CHUNKS, {"sha": sha, "start": 0})
+        connection.execute(END_PUT, {"sha": sha})
 
     def _connected(self) -> Connection:
         if self._connection is None:
