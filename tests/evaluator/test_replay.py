@@ -9,7 +9,7 @@ from amends.common.policy import Overrides
 from amends.evaluator.audit import drifted, events
 from amends.evaluator.projections import load
 from amends.evaluator.redecide import Redecided, redecide
-from amends.evaluator.replay import Rebuilt, fold, rebuild
+from amends.evaluator.replay import Rebuilt, rebuild
 from tests.support.facts import EVE, TOM, aside, command, comment, policy_changed, rejected
 from tests.support.scribe import (
     CHANGE,
@@ -56,8 +56,10 @@ def kept(one: Scribe, name: str = CHANGE) -> Loop:
 
 
 def test_folding_the_log_gives_the_states_that_were_kept(told: Scribe) -> None:
-    loops = fold(events(told.log))
-    assert loops == {name: kept(told, name) for name in (CHANGE, "installation")}
+    rebuilt = rebuild(events(told.log))
+    assert {name: rebuilt.loop(name) for name in rebuilt.versions} == {
+        name: kept(told, name) for name in (CHANGE, "installation")
+    }
 
 
 def test_a_rebuilt_log_has_the_projections_that_were_kept(told: Scribe) -> None:
