@@ -24,7 +24,7 @@ from tests.support.story import Story
 
 
 def explained(story: Story) -> Explanation:
-    return explain(story.loop, story.policy, story.recent)
+    return explain(story.loop, story.policy, story.recent[-3:])
 
 
 @pytest.mark.parametrize(("name", "teller"), STORIES.items(), ids=STORIES)
@@ -79,9 +79,12 @@ def test_the_stories_cover_every_status() -> None:
     assert {explained(teller()).status for teller in STORIES.values()} == set(Status)
 
 
-def test_it_shows_the_last_three_events_and_no_more() -> None:
+def test_it_shows_the_events_it_is_given_and_says_how_many_there_are() -> None:
     story = awaiting()
     assert [event.pos for event in explained(story).last] == [event.pos for event in story.recent[-3:]]
+    assert f"Last events (3 of {story.loop.version}):" in lines(explained(story))
+    whole = explain(story.loop, story.policy, story.recent)
+    assert (len(whole.last), "Events:" in lines(whole)) == (story.loop.version, True)
 
 
 def test_whoever_takes_over_learns_what_was_tried_what_is_left_and_what_to_say() -> None:
