@@ -41,3 +41,14 @@ def evaluator() -> None:
     from amends.cli.up import serve
 
     raise click.exceptions.Exit(serve(settings()))
+
+
+@run.command(
+    epilog=examples("AMENDS_GATEWAY_WEBHOOK_SECRETS='[\"...\"]' amends run gateway --nats nats://nats:4222 --port 8080")
+)
+@placed("database", "nats_url", "gateway_port", "ops_port")
+def gateway() -> None:
+    """Take webhooks and the HTTP API, and report what they say."""
+    from amends.gateway.app import serve
+
+    raise click.exceptions.Exit(serve(settings()))

@@ -1,0 +1,1 @@
+"""What the pretended GitHub knows. No rules, no HTTP: those live beside it."""
