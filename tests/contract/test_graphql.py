@@ -8,11 +8,11 @@ import pytest
 from graphql import build_schema, execute_sync, find_breaking_changes, parse, validate
 
 from amends.doubles.github import GitHubDouble
-from amends.doubles.github.contract import Descriptions
 from amends.doubles.github.control.actors import caller
 from amends.doubles.github.control.pulls import PullHandle
 from amends.doubles.github.graphql.engine import execute, schema
 from amends.doubles.github.graphql.fields import TYPES, Asking
+from tests.contract.descriptions import Descriptions
 from tests.contract.documents import everything_of, fields_in
 from tests.contract.mutations import MUTATIONS, Change
 from tests.contract.refresh import SDL, double_schema

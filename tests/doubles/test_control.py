@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -99,16 +95,6 @@ def test_an_app_can_be_made_and_installed_from_outside(github: GitHubDouble, out
     assert made["pem"].startswith("-----BEGIN RSA PRIVATE KEY-----")
     number = outside.do("install", app="amends", account="acme", repositories=["acme/widget"])["id"]
     assert github.world.installations[number].app.id == made["id"]
-
-
-def test_it_runs_for_itself_until_it_is_told_to_stop() -> None:
-    command = [sys.executable, "-m", "amends.doubles.github", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        assert httpx.get(f"{said['api']}/zen").status_code == 200
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
 
 
 def story(github: GitHubDouble) -> None:

@@ -179,9 +179,9 @@ def clock(double: GitHubDouble, said: Said) -> Json:
 
 
 def settings(double: GitHubDouble, said: Said) -> None:
-    """`latency`, `validate`, and the limits by their names."""
+    """`latency`, and the limits by their names."""
     for name, value in said.items():
-        setattr(double if name in {"latency", "validate"} else double.limits, name, value)
+        setattr(double if name == "latency" else double.limits, name, value)
 
 
 def delete_user(double: GitHubDouble, said: Said) -> None:
