@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.command import called, ran, started, stopped
+from tests.support.command import WHOLE, called, ran, started, stopped
 
 UP = "is up."
 
