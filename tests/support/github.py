@@ -41,7 +41,8 @@ def github(*, latency: float = 0.0, checked: bool = False) -> Iterator[GitHubDou
         if checked:
             double.check(load())
         yield double
-    assert double.violations == []
+    if double.violations:
+        raise AssertionError("not as GitHub describes it:\n" + "\n".join(double.violations))
 
 
 @dataclass(frozen=True)
