@@ -131,6 +131,7 @@ def test_documents_are_run_as_graphql_core_runs_them(visited: tuple[GitHubDouble
         '{repository(owner:"acme",name:"none"){id} viewer{login}}',
         '{repository(owner:"acme",name:"widget"){pullRequest(number:1){reviewThreads(first:101){totalCount}}}}',
         '{node(id:"nothing"){id}}',
+        '{viewer{id} nodes(ids:["nothing","nowhere"]){id ...on User{login}}}',
     ],
 )
 def test_directives_fragments_and_errors_too(visited: tuple[GitHubDouble, PullHandle], document: str) -> None:

@@ -41,8 +41,8 @@ def github(*, latency: float = 0.0, checked: bool = False) -> Iterator[GitHubDou
         if checked:
             double.check(load())
         yield double
-    if double.violations:
-        raise AssertionError("not as GitHub describes it:\n" + "\n".join(double.violations))
+    if wrong := [*double.violations, *(double.requests.unknown if checked else ())]:
+        raise AssertionError("not as GitHub describes it:\n" + "\n".join(wrong))
 
 
 @dataclass(frozen=True)
