@@ -278,4 +278,3 @@ class RepositorySeen(Shape):
 def rollup_page(value: object) -> Listed[CheckSeen]:
     """The checks of a commit that may have none."""
     return Rollup.model_validate(value or {}).contexts
-
