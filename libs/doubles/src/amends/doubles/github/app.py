@@ -34,9 +34,9 @@ class Contract(Protocol):
     def webhook(self, event: str, said: Json) -> list[str]: ...
 
 
-@dataclass
+@dataclass(repr=False)
 class Application:
-    """`latency` is added to every answer; `control` serves /_double."""
+    """`latency` is added to every answer; `before` is called right before each; `control` serves /_double."""
 
     world: World
     rest: Rest
@@ -44,6 +44,7 @@ class Application:
     faults: Faults
     journal: Journal = field(default_factory=Journal)
     latency: float = 0.0
+    before: Callable[[Asked], object] | None = None
     contract: Contract | None = None
     control: Callable[[Request], Reply] | None = None
 
@@ -99,6 +100,8 @@ class Application:
             return json_reply(500, {"message": "The double itself is broken; see its crashes."})
 
     async def _reply(self, request: Request, asked: Asked, fault: Fault | None) -> Reply:
+        if self.before is not None:
+            self.before(asked)
         if fault is not None and fault.before is not None:
             fault.before()
         if fault is not None and fault.prevents:

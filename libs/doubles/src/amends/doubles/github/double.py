@@ -12,6 +12,7 @@ with GitHubDouble() as github:
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Self
@@ -26,7 +27,7 @@ from amends.doubles.github.control.webhooks import Webhooks
 from amends.doubles.github.control.wire import Wire
 from amends.doubles.github.dump import dump
 from amends.doubles.github.faults import Faults
-from amends.doubles.github.journal import Journal
+from amends.doubles.github.journal import Asked, Journal
 from amends.doubles.github.lag import Lag
 from amends.doubles.github.limits import Limits
 from amends.doubles.github.refusal import Json
@@ -101,6 +102,18 @@ class GitHubDouble:
     @latency.setter
     def latency(self, seconds: float) -> None:
         self.application.latency = seconds
+
+    @property
+    def before_request(self) -> Callable[[Asked], object] | None:
+        """Called before every request is answered, one at a time: what it does has happened between any two of them.
+
+        It acts through these handles; asking the double over HTTP from within would wait for itself.
+        """
+        return self.application.before
+
+    @before_request.setter
+    def before_request(self, act: Callable[[Asked], object] | None) -> None:
+        self.application.before = act
 
     @property
     def validate(self) -> bool:
