@@ -128,6 +128,23 @@ def base_checks_document(branch: str) -> Document:
     return Document(text, {"branch": f"refs/heads/{branch}"})
 
 
+def policy_document() -> Document:
+    """The repository's policy file, as its default branch has it."""
+    return Document(f"query Rules({_VARIABLES}) {{ {_REPOSITORY} {{ databaseId nameWithOwner {_POLICY} }} }}", {})
+
+
+def open_document(after: str | None, *, policy: bool) -> Document:
+    """A page of the open pull requests, each with what tells whether anything was said or done since."""
+    text = (
+        f"query Open({_VARIABLES}, $after: String) {{ {_REPOSITORY} {{ databaseId nameWithOwner "
+        f"{_POLICY if policy else ''} pullRequests(states: [OPEN], first: {SIZE}, after: $after, "
+        f"orderBy: {{ field: CREATED_AT, direction: ASC }}) {{ {_TURN} nodes {{ id number updatedAt headRefOid isDraft "
+        "reviews(first: 1) { totalCount } reviewThreads(first: 1) { totalCount } comments(first: 1) { totalCount } "
+        "statusCheckRollup { state } } } } }"
+    )
+    return Document(text, {"after": after})
+
+
 def chunks(asked: Sequence[Asked], most: int = 40) -> Iterable[Sequence[Asked]]:
     """So many parts in one query; none at all is one query, too."""
     return [asked[start : start + most] for start in range(0, len(asked), most)] or [asked]
