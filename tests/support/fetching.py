@@ -9,13 +9,25 @@ from typing import TypeVar
 
 import pytest
 
-from amends.comment_fetcher.authors import Rules
 from amends.comment_fetcher.app import Answers
+from amends.comment_fetcher.authors import Rules
 from amends.comment_fetcher.collect import Collector
 from amends.comment_fetcher.reconcile import Reconciler
 from amends.common.answers import Answer, Followed, Go, Report, Stop
 from amends.common.envelope import Event
-from amends.common.events import AnyFact, CommentsFailed, CommentsFetched, PolicyChanged, Reporter
+from amends.common.events import (
+    AnyFact,
+    Closed,
+    CommentsFailed,
+    CommentsFetched,
+    FixPrepared,
+    FixRequested,
+    FixStarted,
+    Judgement,
+    PolicyChanged,
+    Reporter,
+    Verdict,
+)
 from amends.common.feedback import Feedback, from_blob
 from amends.common.github.client import Client
 from amends.common.identity import About
@@ -25,11 +37,13 @@ from amends.common.sections import Fetcher
 from amends.common.worker import addressed
 from amends.evaluator.batch import Said
 from amends.evaluator.following import followed
-from tests.support.book import Book
+from tests.support.book import Book, Books
 from tests.support.github import Scene, github, set_scene
 
 FactT = TypeVar("FactT", bound=AnyFact)
-RULES = Overrides(repositories=("acme/widget",), triggers=("comments", "checks"), settle_seconds=1)
+RULES = Overrides(
+    repositories=("acme/widget",), triggers=("comments", "checks"), settle_seconds=1, max_cycles=100
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -37,6 +51,13 @@ def scene() -> Iterator[Scene]:
     """A pull request on a GitHub of its own."""
     with github() as double:
         yield set_scene(double)
+
+
+@pytest.fixture
+def sqlite_book(sqlite_books: Books) -> Iterator[Book]:
+    """An empty book: what is tested here is what goes into it."""
+    with sqlite_books.open() as one:
+        yield one
 
 
 @dataclass
@@ -87,8 +108,8 @@ class Desk:
         fact = PolicyChanged(request=f"rules-{len(self.book.rows())}", values=rules)
         self.book.record(Said("gateway", Report(fact=fact, about=About())))
 
-    async def react(self, *, failing: bool = False) -> None:
-        """Work off what the log asks of the comment-fetcher; what is put off stays open when that is `failing`."""
+    async def react(self) -> None:
+        """Work off what the log asks of the comment-fetcher."""
         for owed in self.book.log.outstanding("comment-fetcher"):
             await self.answer(self.book.event(owed.pos))
 
@@ -109,6 +130,18 @@ class Desk:
         await self.reconciler.look()
         await self.react()
         self.book.waits(60)
+
+    def fix(self, fetched: CommentsFetched) -> list[Closed]:
+        """A fixer that has an answer for everything that is open, and changes nothing."""
+        requested = self.last(FixRequested)
+        done = set(requested.closed)
+        open_items = [Closed(item=one.id, version=one.version) for one in fetched.items if not one.resolved]
+        judged = [one for one in open_items if one not in done]
+        step = {"n": fetched.n, "k": fetched.k, "run": "run-1"}
+        verdicts = tuple(Verdict(item=one.item, version=one.version, judgement=Judgement.ANSWERED) for one in judged)
+        for fact in (FixStarted(holder="fixer/0", **step), FixPrepared(base=fetched.head, verdicts=verdicts, **step)):
+            self.book.record(Said("fixer", Report(fact=fact, about=About(loop=self.name))))
+        return judged
 
     def last(self, kind: type[FactT]) -> FactT:
         return next(event.fact for event in reversed(self.book.events()) if isinstance(event.fact, kind))

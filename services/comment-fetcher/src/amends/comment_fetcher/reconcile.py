@@ -11,7 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from pydantic import ValidationError
@@ -141,7 +141,7 @@ class Reconciler:
             if only and not listed:
                 tally.missed.append(f"{only}: the installation does not list it")
             if asked:
-                self._known.clear()
+                self.forget()
             count = None if asked else self._budget.spend
             await _all(self._spared(one.full_name, self._repository(one, tally, count), tally) for one in listed)
         return tally
@@ -155,6 +155,10 @@ class Reconciler:
         except (Missing, Denied) as error:
             self._out_of_reach.add(what.lower())
             tally.missed.append(f"{what} is out of reach: {error}")
+
+    def forget(self) -> None:
+        """Read everything anew next time; what was deleted since is still noticed."""
+        self._known = {key: replace(known, looks=None, said=frozenset()) for key, known in self._known.items()}
 
     # --- one repository ----------------------------------------------------------------------------------------------
 
