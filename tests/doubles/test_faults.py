@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -127,6 +128,11 @@ def test_used_up_points_come_back_with_the_hour(github: GitHubDouble, bob: Api, 
     assert (answer.status_code, answer.headers["x-ratelimit-remaining"]) == (403, "0")
     github.clock.advance(3_601)
     assert bob.get(PULL).status_code == 200
+
+
+def test_every_answer_has_the_date_of_githubs_clock(github: GitHubDouble, bob: Api, pull: PullHandle) -> None:
+    github.clock.stop(datetime(2030, 1, 1, tzinfo=UTC))
+    assert bob.get(PULL).headers["date"] == "Tue, 01 Jan 2030 00:00:00 GMT"
 
 
 def test_graphql_tells_of_its_limit_in_a_good_answer(github: GitHubDouble, bob: Api, pull: PullHandle) -> None:

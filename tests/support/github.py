@@ -10,7 +10,7 @@
         assert double.requests.count("GRAPHQL") <= 2
 
 People act through `scene.repo` and `scene.pull`; whoever is named for the first time is made. `double.requests` is what
-was asked, `double.violations` what was not as GitHub describes it (with `double.validate = True`).
+was asked; with `github(checked=True)` nothing may have been asked or answered otherwise than GitHub describes it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,21 @@ from amends.doubles.github.control.apps import AppHandle, InstallationHandle
 from amends.doubles.github.control.pulls import Inline, PullHandle
 from amends.doubles.github.control.repositories import RepositoryHandle
 from amends.doubles.github.control.talk import ThreadHandle
+from tests.contract.descriptions import load
 
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
 
 
 @contextmanager
-def github(*, latency: float = 0.0) -> Iterator[GitHubDouble]:
-    """A GitHub of its own, in a thread; `latency` seconds before every answer."""
+def github(*, latency: float = 0.0, checked: bool = False) -> Iterator[GitHubDouble]:
+    """A GitHub of its own, in a thread; `latency` seconds before every answer, each `checked` for about 10 ms."""
     with GitHubDouble() as double:
         double.latency = latency
+        if checked:
+            double.check(load())
         yield double
+    if wrong := [*double.violations, *(double.requests.unknown if checked else ())]:
+        raise AssertionError("not as GitHub describes it:\n" + "\n".join(wrong))
 
 
 @dataclass(frozen=True)

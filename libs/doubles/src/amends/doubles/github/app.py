@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from typing import Protocol
 
 from amends.doubles.github import git_http
@@ -76,7 +77,17 @@ class Application:
             await self._until_gone(receive)
             return
         asked.status = reply.status
-        await write(send, _identified(reply, len(self.journal.entries)), promised=_promised(reply, fault))
+        await write(send, self._signed(reply), promised=_promised(reply, fault))
+
+    def _signed(self, reply: Reply) -> Reply:
+        """With what every answer of GitHub has; the date is that of the double's clock."""
+        number = len(self.journal.entries)
+        own = {
+            "date": formatdate(self.world.clock.now().timestamp(), usegmt=True),
+            "server": "github.com",
+            "x-github-request-id": f"D0{number:06X}:{number:04X}:{number:06X}",
+        }
+        return Reply(reply.status, reply.body, {**own, **reply.headers})
 
     def _crowded(self) -> Reply:
         refused = self.limits.secondary()
@@ -156,8 +167,3 @@ def _name(caller: Caller) -> str:
 def _promised(reply: Reply, fault: Fault | None) -> int | None:
     """More than there is, for a connection that breaks."""
     return len(reply.body) + 1_000 if fault is not None and fault.broken else None
-
-
-def _identified(reply: Reply, number: int) -> Reply:
-    own = {"x-github-request-id": f"D0{number:06X}:{number:04X}:{number:06X}", "server": "github.com"}
-    return Reply(reply.status, reply.body, {**own, **reply.headers})

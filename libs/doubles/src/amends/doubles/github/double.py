@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Self
 
@@ -115,24 +114,18 @@ class GitHubDouble:
     def before_request(self, act: Callable[[Asked], object] | None) -> None:
         self.application.before = act
 
-    @property
-    def validate(self) -> bool:
-        """Whether every request, answer and webhook is checked against GitHub's descriptions."""
-        return self.application.contract is not None
-
-    @validate.setter
-    def validate(self, on: bool) -> None:
-        # Only here, because what it stands on is heavy, and installed where things are tested.
-        contract: Contract | None = import_module("amends.doubles.github.contract").load() if on else None
+    def check(self, contract: Contract) -> None:
+        """Hold every request, answer and webhook against GitHub's descriptions; see `violations`."""
         self.application.contract = contract
-        self._post.check = None if contract is None else self._checked(contract)
 
-    def _checked(self, contract: Contract) -> Checked:
-        return Checked(contract, self.requests)
+        def told(event: str, said: Json) -> None:
+            self.requests.violations += contract.webhook(event, said)
+
+        self._post.check = told
 
     @property
     def violations(self) -> list[str]:
-        """Where something was not as GitHub describes it; `validate` has to be on."""
+        """Where something was not as GitHub describes it, once `check` was asked for."""
         return self.requests.violations
 
     def user(self, login: str, kind: Kind = "User") -> Account:
@@ -189,14 +182,3 @@ class GitHubDouble:
         """The state, comparable between runs."""
         with self.world.lock:
             return dump(self.world)
-
-
-class Checked:
-    """Checks every event as it is told."""
-
-    def __init__(self, contract: Contract, journal: Journal) -> None:
-        self._contract = contract
-        self._journal = journal
-
-    def __call__(self, event: str, said: Json) -> None:
-        self._journal.violations += self._contract.webhook(event, said)
