@@ -24,8 +24,8 @@ from amends.comment_fetcher.shapes import (
     PullSeen,
     RemarkSeen,
     Reply,
-    ReviewSeen,
     RepositorySeen,
+    ReviewSeen,
     Shape,
     TalkSeen,
     ThreadSeen,
@@ -205,17 +205,16 @@ def _taken(index: Index, answer: Answer) -> list[Page[Any]]:
     index.unseen |= answer.unseen
     inside, beside = answer.data["repository"]["pullRequest"], answer.data
     try:
-        return [
-            _page(one, (beside if one.of else inside).get(f"a{place}")) for place, one in enumerate(answer.asked)
-        ]
+        return [_page(one, (beside if one.of else inside).get(f"a{place}")) for place, one in enumerate(answer.asked)]
     except ValidationError as error:
         raise _strange(error) from error
 
 
 def _page(asked: Asked, value: Any) -> Page[Any]:  # noqa: ANN401 - JSON
+    listed: Listed[Any]
     match asked.list:
         case "threads":
-            listed: Listed[Any] = Listed[ThreadSeen].model_validate(value)
+            listed = Listed[ThreadSeen].model_validate(value)
         case "reviews":
             listed = Listed[ReviewSeen].model_validate(value)
         case "talk":
@@ -320,7 +319,7 @@ async def _numbered(reach: Reach, number: int, unseen: Sequence[str]) -> list[st
 
 
 def _settled(body: ReviewComment, began: float) -> bool:
-    """Whether its date tells its version: GitHub's dates have whole seconds, and within one there may be two versions."""
+    """Whether its date tells its version: dates have whole seconds, and within one there may be two versions."""
     return body.updated_at is not None and body.updated_at.timestamp() < began - _SECONDS
 
 

@@ -11,7 +11,7 @@ from amends.common.github.auth import READING, AppTokens, Credentials, Permissio
 from amends.common.github.errors import Denied, Down, Missing, Torn
 from amends.common.github.exchange import Call, Exchange, Told, Unauthorized
 from amends.common.github.limits import Gate, github_time
-from amends.common.github.models import Installation, Repository
+from amends.common.github.models import Installation, Repository, User
 from amends.common.github.names import is_repository
 from amends.common.github.pages import SIZE, Page, every, last_page
 from amends.common.github.text import paired
@@ -208,6 +208,12 @@ class Reach:
         told = await self._rest(path, None)
         return read(told.content, kind)
 
+    async def account(self, number: int) -> User:
+        """The account of this number, whatever it is called today."""
+        self._spend()
+        told = await self._client.rest(self._scope, f"/user/{number}", None)
+        return read(told.content, _USER)
+
     async def every(
         self, path: str, kind: TypeAdapter[list[T]], known: int = 1, most: int = 100
     ) -> tuple[list[T], int]:
@@ -257,4 +263,5 @@ def _words(errors: list[Json]) -> str:
 
 _REPOSITORY = TypeAdapter(Repository)
 _INSTALLATION = TypeAdapter(Installation)
+_USER = TypeAdapter(User)
 _GRAPHQL: TypeAdapter[Json] = TypeAdapter(Json)
