@@ -19,10 +19,10 @@ from amends.common.ops import Ops, OpsNotServed
 from amends.common.redaction import Redactor
 from amends.common.settings import Settings
 from amends.gateway.facts_api import Callers, Clash, FactsApi
-from amends.gateway.http.server import Server
 from amends.gateway.intake import Intake
 from amends.gateway.places import Places
 from amends.gateway.reporting import Desk
+from amends.gateway.server import Server
 from amends.gateway.signatures import Secrets
 
 log = logging.getLogger(__name__)

@@ -8,10 +8,8 @@ from http import HTTPStatus
 
 from amends.common.log import LogUnreachable
 from amends.gateway import measures
+from amends.gateway.exchange import Answer, Head, Request, Route, later, refusal
 from amends.gateway.found import Ignored, Observed
-from amends.gateway.http.answers import Answer, later, refusal
-from amends.gateway.http.heads import Head
-from amends.gateway.http.house import Request, Route
 from amends.gateway.observe import observe
 from amends.gateway.payloads import Unreadable
 from amends.gateway.reporting import Desk, Outcome
@@ -53,7 +51,7 @@ class Intake:
         audit = {"event": event[:64], "delivery": delivery if _DELIVERY.fullmatch(delivery) else ""}
         if not _EVENT.fullmatch(event):
             return _unreadable(audit, "X-GitHub-Event: it is missing")
-        if head.text(b"content-type").partition(";")[0].strip().lower() != "application/json":
+        if head.media != "application/json":
             why = "Content-Type: choose application/json for the webhook"
             return _unreadable(audit, why, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         try:
