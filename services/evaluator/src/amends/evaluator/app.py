@@ -119,6 +119,8 @@ async def run(
                 task.cancel()
     finally:
         await evaluator.requests.leave()
+        if evaluator.relay.standing == "mirroring":
+            await evaluator.relay.finish()
         evaluator.log.close()  # before the writer: only SQLite's last connection empties the write-ahead log
         await asyncio.to_thread(evaluator.recorder.close)
         await evaluator.link.close()
