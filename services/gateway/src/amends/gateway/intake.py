@@ -52,8 +52,7 @@ class Intake:
         if not _EVENT.fullmatch(event):
             return _unreadable(audit, "X-GitHub-Event: it is missing")
         if head.media != "application/json":
-            why = "Content-Type: choose application/json for the webhook"
-            return _unreadable(audit, why, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+            return _unreadable(audit, "Content-Type: choose application/json for the webhook")
         try:
             found = observe(event, request.body, self._ours)
             outcome = await self._desk.report(found) if isinstance(found, Observed) else found
@@ -70,17 +69,17 @@ def _unsigned() -> Answer:
     return refusal(HTTPStatus.UNAUTHORIZED, why)
 
 
-def _unreadable(audit: dict[str, str], why: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> Answer:
+def _unreadable(audit: dict[str, str], why: str) -> Answer:
     log.warning("a delivery cannot be read", extra=audit | {"why": why})
     measures.delivered(audit["event"], "unreadable")
-    return refusal(status, why)
+    return refusal(HTTPStatus.BAD_REQUEST, why)
 
 
 def _ignored(audit: dict[str, str], found: Ignored) -> Answer:
     where = {"repo": found.repo, "full_name": found.full_name}
     log.info("a delivery is ignored", extra={**audit, **where, "why": found.reason})
     measures.delivered(audit["event"], "ignored")
-    return Answer(HTTPStatus.OK, {"ignored": found.reason})
+    return Answer(HTTPStatus.ACCEPTED, {"ignored": found.reason})
 
 
 def _told(audit: dict[str, str], outcome: Outcome) -> Answer:
@@ -90,4 +89,5 @@ def _told(audit: dict[str, str], outcome: Outcome) -> Answer:
     log.warning("a delivery is not recorded", extra={**audit, "outcome": outcome.kind, "why": outcome.why})
     if outcome.kind == "unavailable":
         return later("it may or may not be in the log: deliver it again")
-    return refusal(HTTPStatus.BAD_REQUEST, outcome.why)
+    # For good: GitHub would only send the same again. What it was is kept in `parked`, where somebody can look at it.
+    return Answer(HTTPStatus.ACCEPTED, {"recorded": outcome.positions, "refused": outcome.why})

@@ -93,4 +93,4 @@ def combined(answers: Sequence[Answer]) -> Outcome:
     others = [answer for answer in answers if isinstance(answer, Refused | Unavailable)]
     why = "; ".join(answer.detail for answer in others)
     never = all(isinstance(answer, Refused) and answer.reason not in _NOT_NOW for answer in others)
-    return Outcome("refused" if never else "unavailable", why, answers=answers)
+    return Outcome("refused" if never else "unavailable", why, kept, answers)
