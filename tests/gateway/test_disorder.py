@@ -106,8 +106,12 @@ async def told(url: str, deliveries: Sequence[Delivery], lines: int = 1) -> tupl
 
 
 async def _sent(running: Running, queue: Sequence[bytes]) -> list[int]:
+    statuses = []
     async with line(running.address) as connection:
-        return [(await connection.send(sent), (await connection.reply()).status)[1] for sent in queue]
+        for sent in queue:
+            await connection.send(sent)
+            statuses.append((await connection.reply()).status)
+    return statuses
 
 
 def _settled(running: Running) -> list[Fact]:

@@ -68,6 +68,16 @@ async def test_requests_that_are_sent_at_once_are_answered_in_their_order() -> N
 
 
 @asynchronous
+async def test_answers_are_not_held_back_by_the_network() -> None:
+    async with serving() as (address, _, _server), line(address) as connection:
+        began = asyncio.get_running_loop().time()
+        for _ in range(30):
+            await connection.send(echo_of(b"a"))
+            await connection.reply()
+        assert asyncio.get_running_loop().time() - began < 30 * 0.02
+
+
+@asynchronous
 async def test_a_request_may_come_byte_by_byte() -> None:
     async with serving() as (address, _, _server), line(address) as connection:
         await connection.send(*(bytes([byte]) for byte in echo_of(b"hello")))

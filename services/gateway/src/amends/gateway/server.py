@@ -156,8 +156,7 @@ class Server:
         """Listen; answers with the address."""
         # Not `serve`: signals and the end of the process are the business of whoever runs us.
         config = self._server.config
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._socket = socket.create_server((host, port), family=family, backlog=config.backlog)
+        self._socket = _bound(host, port)
         config.load()
         self._server.lifespan = config.lifespan_class(config)
         await self._server.startup([self._socket])
@@ -177,3 +176,16 @@ class Server:
         await self._server.shutdown([self._socket])
         for connection in list(self._server.server_state.connections):
             connection.transport.abort()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    # With its protocol named: of any other asyncio does not know that it is TCP, and lets Nagle hold answers back.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
