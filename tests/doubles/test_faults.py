@@ -184,6 +184,14 @@ def test_a_pull_request_may_not_be_there_yet(bob: Api, pull: PullHandle) -> None
     assert [bob.get(PULL).status_code for _ in range(3)] == [404, 404, 200]
 
 
+def test_nor_may_it_be_there_in_graphql(bob: Api, pull: PullHandle) -> None:
+    pull.lose()
+    query = '{repository(owner:"acme",name:"widget"){pullRequest(number:1){id}}}'
+    said = [bob.graphql(query) for _ in range(2)]
+    assert (said[0]["data"], said[0]["errors"][0]["type"]) == ({"repository": {"pullRequest": None}}, "NOT_FOUND")
+    assert said[1]["data"]["repository"]["pullRequest"]["id"] == pull.node_id
+
+
 def test_the_head_may_be_an_earlier_one(bob: Api, pull: PullHandle) -> None:
     before = pull.head
     pull.push({"a": "b\n"}, by="alice")

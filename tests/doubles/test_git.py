@@ -11,8 +11,8 @@ from amends.doubles.github.control.apps import InstallationHandle
 from amends.doubles.github.control.pulls import PullHandle
 from amends.doubles.github.control.repositories import RepositoryHandle
 from tests.doubles.client import Api, Git
-from tests.doubles.conftest import LINES
 from tests.doubles.receiver import Receiver
+from tests.support.github import LINES
 
 
 @pytest.fixture
