@@ -97,9 +97,8 @@ def _checked(document: str) -> tuple[DocumentNode | None, list[GraphQLError]]:
 
 def operations(document: str) -> list[str]:
     """What a document asks for at its top: `resolveReviewThread`, `repository`."""
-    try:
-        parsed = parse(document)
-    except GraphQLError:
+    parsed, _ = _checked(document)
+    if parsed is None:
         return []
     tops = [one for one in parsed.definitions if isinstance(one, OperationDefinitionNode)]
     return [field.name.value for one in tops for field in one.selection_set.selections if hasattr(field, "name")]
