@@ -109,7 +109,7 @@ def test_who_writes_too_much_in_a_minute_is_stopped(github: GitHubDouble, bob: A
 
 
 def test_too_many_at_once_are_stopped(github: GitHubDouble, bob: Api, pull: PullHandle) -> None:
-    github.limits.concurrent, github.latency = 3, 0.2
+    github.limits.concurrent, github.latency = 3, 0.5
     with ThreadPoolExecutor(5) as pool:
         said = sorted(pool.map(lambda _: bob.get(PULL).status_code, range(5)))
     assert said == [200, 200, 200, 403, 403]
