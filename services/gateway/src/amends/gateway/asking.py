@@ -7,6 +7,7 @@ requests are one and the same: a retry is answered with what is recorded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
@@ -28,6 +29,7 @@ NUMBER_BITS, CALLER_BITS = 36, 16
 Number = Annotated[int, Field(ge=1, lt=2**NUMBER_BITS)]
 Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
 Words = Annotated[str, StringConstraints(max_length=20_000)]
+_KEY = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _REMEDIES = {
     "extra_forbidden": "take it out",
     "missing": "add it",
@@ -89,10 +91,10 @@ class Approval(Asked):
 
 
 class Command(Asked):
-    """A command; the same `id` again is the same command."""
+    """A command; the same `id` (or Idempotency-Key) again is the same command."""
 
     type: Literal["command.given"]
-    id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
+    id: Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9._-]{1,100})?$")] = ""
     name: CommandName
     text: Words = ""
 
@@ -129,6 +131,15 @@ def said(body: bytes, query: Mapping[str, str]) -> Request:
 def caller(name_: str) -> int:
     """A caller's place among the numbers of reviews."""
     return int.from_bytes(sha256(name_.encode()).digest()[: CALLER_BITS // 8])
+
+
+def identified(request: Request, key: str) -> Request:
+    """A command without an id of its own goes by its Idempotency-Key; a review has its number."""
+    if not isinstance(request, Command) or request.id:
+        return request
+    if not _KEY.fullmatch(key):
+        raise Unreadable("id: give one, or an Idempotency-Key: up to 100 letters, digits, `.`, `_` and `-`")
+    return request.model_copy(update={"id": key})
 
 
 def fact(request: Request, by: str, now: datetime, redacted: Redactor) -> AnyFact:
