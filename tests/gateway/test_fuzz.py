@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from amends.common.answers import Answer, Go, Recorded, Report, parse
 from amends.common.log import Log
+from amends.common.redaction import Redactor
 from amends.gateway.intake import Intake
 from amends.gateway.places import Places as Known
 from amends.gateway.reporting import Desk
@@ -59,7 +60,7 @@ class Door:
 
     def __init__(self, log: Log) -> None:
         self.recorder = Strict()
-        intake = Intake(Secrets([SECRET]), Desk(self.recorder, Known(log)), frozenset({OURS}))
+        intake = Intake(Secrets([SECRET]), Desk(self.recorder, Known(log), Redactor([SECRET])), frozenset({OURS}))
         self._routing = Routing({"/webhooks/github": intake.route}, Places(2**20, 4), 9.0)
         self.statuses: Counter[int] = Counter()
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
@@ -22,7 +22,6 @@ from amends.common.policy import Count, Severity
 from amends.common.redaction import Redactor
 from amends.gateway.outside import MOST_FINDINGS, Unclear, opinion, summarised
 from amends.gateway.payloads import Unreadable, single
-from amends.gateway.places import Reference, reference
 
 # A review's number is OUTSIDE + the caller's place + his own number. All of it stays below what JavaScript can count.
 NUMBER_BITS, CALLER_BITS = 36, 16
@@ -30,6 +29,9 @@ Number = Annotated[int, Field(ge=1, lt=2**NUMBER_BITS)]
 Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
 Words = Annotated[str, StringConstraints(max_length=20_000)]
 _KEY = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_REFERENCE = re.compile(
+    r"(?:https?://[!-~]+?/)?(?P<name>[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)(?:#|/pull/)(?P<number>[1-9][0-9]{0,8})/?"
+)
 _REMEDIES = {
     "extra_forbidden": "take it out",
     "missing": "add it",
@@ -42,6 +44,19 @@ _FIELDS = {
     "pull": "owner/repo#42, or the pull request's address",
     "type": "review.rejected, review.approved or command.given",
 }
+
+
+class Reference(NamedTuple):
+    """A pull request as people name it."""
+
+    full_name: str
+    number: int
+
+
+def reference(said: str) -> Reference | None:
+    """`owner/repo#42`, or the pull request's address."""
+    found = _REFERENCE.fullmatch(said)
+    return Reference(found["name"], int(found["number"])) if found else None
 
 
 class Asked(BaseModel):
