@@ -194,6 +194,28 @@ async def test_inv_20_a_secret_in_a_command_is_not_in_the_log(sqlite_url: str) -
     assert "AKIA" not in said
 
 
+@asynchronous
+async def test_inv_37_our_own_secret_in_a_title_is_not_in_the_log(sqlite_url: str) -> None:
+    payload = example("pull_request", "opened")
+    payload["pull_request"]["title"] = f"use {SECRET}"
+    async with gateway(sqlite_url) as running:
+        await running.deliver("pull_request", payload)
+        titles = [event.fact.title for event in running.events() if isinstance(event.fact, PrObserved)]
+    assert titles == ["use [redacted]"]
+
+
+@asynchronous
+async def test_believed_deliveries_are_timed(sqlite_url: str) -> None:
+    def timed() -> float:
+        return REGISTRY.get_sample_value("amends_webhook_seconds_count") or 0.0
+
+    before = timed()
+    async with gateway(sqlite_url) as running:
+        await running.deliver("ping", {})
+        await running.deliver("ping", {}, X_Hub_Signature_256=signature(b""))
+    assert timed() == before + 1
+
+
 # --- when it cannot be recorded ------------------------------------------------------------------------------------
 
 

@@ -57,13 +57,14 @@ async def start(settings: Settings, recorder: Recorder) -> Gateway:
     """Listen, and report what comes in to this recorder."""
     reader = Log(settings.database)
     places = Places(reader)
-    desk = Desk(recorder, places)
+    redacted = Redactor(settings.secrets)
+    desk = Desk(recorder, places, redacted)
     secrets = Secrets(secret.get_secret_value() for secret in settings.gateway.webhook_secrets)
     try:
         callers = Callers(settings.gateway.tokens)
     except Clash as clash:
         raise NotServed(str(clash)) from clash
-    api = FactsApi(callers, desk, places, Redactor(settings.secrets), lambda: datetime.now(UTC))
+    api = FactsApi(callers, desk, places, redacted, lambda: datetime.now(UTC))
     intake = Intake(secrets, desk, frozenset(settings.our_accounts))
     server = Server({"/webhooks/github": intake.route, "/api/facts": api.route})
     host, port = settings.gateway.host, settings.gateway.port

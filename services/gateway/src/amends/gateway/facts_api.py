@@ -116,7 +116,7 @@ class FactsApi:
 def _read(request: Request) -> asking.Request:
     match request.head.media:
         case "application/json":
-            return asking.asked(request.body)
+            return asking.identified(asking.asked(request.body), request.head.text(b"idempotency-key"))
         case "text/plain":
             return asking.said(request.body, request.head.asked())
         case _:

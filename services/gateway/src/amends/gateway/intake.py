@@ -46,6 +46,10 @@ class Intake:
         digest = well_formed(head.fields.get(_SIGNATURE))
         if digest is None or not self._secrets.signed(request.body, digest):
             return _unsigned()
+        with measures.WEBHOOK_SECONDS.time():
+            return await self._believed(head, request.body)
+
+    async def _believed(self, head: Head, body: bytes) -> Answer:
         event = head.text(b"x-github-event")
         delivery = head.text(b"x-github-delivery")
         audit = {"event": event[:64], "delivery": delivery if _DELIVERY.fullmatch(delivery) else ""}
@@ -54,7 +58,7 @@ class Intake:
         if head.media != "application/json":
             return _unreadable(audit, "Content-Type: choose application/json for the webhook")
         try:
-            found = observe(event, request.body, self._ours)
+            found = observe(event, body, self._ours)
             outcome = await self._desk.report(found) if isinstance(found, Observed) else found
         except Unreadable as unreadable:
             return _unreadable(audit, str(unreadable))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from amends.common.answers import Already, Answer, Recorded, Recorder, Refused, Report, Unavailable
-from amends.common.events import AnyFact
+from amends.common.events import AnyFact, CommandGiven, PrObserved
 from amends.common.identity import About
+from amends.common.redaction import Redactor
 from amends.gateway.found import Ignored, Observed
 from amends.gateway.places import Places, Pull
 
@@ -29,9 +30,10 @@ class Outcome:
 class Desk:
     """Reports for the gateway."""
 
-    def __init__(self, recorder: Recorder, places: Places) -> None:
+    def __init__(self, recorder: Recorder, places: Places, redacted: Redactor) -> None:
         self._recorder = recorder
         self._places = places
+        self._redacted = redacted
 
     async def report(self, found: Observed) -> Outcome | Ignored:
         """Have it recorded. Everything that one delivery says comes to the recorder together."""
@@ -41,13 +43,24 @@ class Desk:
         said = await self._placed(found)
         if not said:
             return Ignored("nobody_concerned", found.repo, found.full_name)
-        return await self.send([_report(pull, fact, found.actor) for pull, fact in said])
+        return await self.send([_report(pull, self._discreet(fact), found.actor) for pull, fact in said])
 
     async def send(self, reports: Sequence[Report]) -> Outcome:
         """Report all of them, and answer with what is worst."""
         if len(reports) == 1:
             return combined([await self._recorder.report(reports[0])])
         return combined(await asyncio.gather(*(self._recorder.report(report) for report in reports)))
+
+    def _discreet(self, fact: AnyFact) -> AnyFact:
+        """The fact without our own secrets; whatever looks like one was taken out of its words before."""
+        match fact:
+            case CommandGiven(text=text) if text:
+                return fact.model_copy(update={"text": self._redacted(text)})
+            case PrObserved(title=title, labels=labels):
+                changed = {"title": self._redacted(title), "labels": tuple(map(self._redacted, labels))}
+                return fact.model_copy(update=changed)
+            case _:
+                return fact
 
     async def _placed(self, found: Observed) -> list[tuple[Pull, AnyFact]]:
         if found.access is not None:
