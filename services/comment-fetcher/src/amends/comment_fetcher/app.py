@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from amends.comment_fetcher.authors import Rules, checked
+from amends.comment_fetcher.authors import Authors, Rules
 from amends.comment_fetcher.collect import Collector, Said
 from amends.comment_fetcher.reconcile import Following, Reconciler
 from amends.common.answers import Recorder
@@ -45,8 +45,8 @@ _MOST_MISSED = 100
 class Answers:
     """What the comment-fetcher does about each event that it reacts to."""
 
-    client: Client
     collector: Collector
+    authors: Authors
     rules: Rules
 
     async def answer(self, event: Event) -> Sequence[Said]:
@@ -55,7 +55,7 @@ class Answers:
             case FixRequested():
                 return await self.collector.collect(event)
             case ReviewRejected() | ReviewApproved() | ReviewCommented() | CommandGiven() as fact:
-                return await checked(self.client, event, fact)
+                return await self.authors.checked(event, fact)
             case PrObserved():
                 return await self.rules.looked_up(event)
             case _:
@@ -84,7 +84,8 @@ class Fetcher:
 def answers(settings: Settings, client: Client, recorder: Recorder) -> Answers:
     """The handler of events, connected to nothing yet."""
     ours = frozenset(settings.our_accounts)
-    return Answers(client, Collector(client, recorder, ours, settings.fetcher.collect_seconds), Rules(client))
+    collector = Collector(client, recorder, ours, settings.fetcher.collect_seconds)
+    return Answers(collector, Authors(client), Rules(client))
 
 
 @asynccontextmanager
