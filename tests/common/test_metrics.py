@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import process_time
 from timeit import repeat
 from typing import get_args
@@ -124,7 +124,7 @@ def test_the_cycles_of_a_loop_are_counted_when_it_first_ends() -> None:
 
 
 def test_gauges_say_how_the_log_and_the_mirror_stand() -> None:
-    asked = replace(event(EXAMPLES[0]), pos=3)
+    asked = event(EXAMPLES[0])._replace(pos=3)
     shelf = Shelf({"a": row_of(asked, GENESIS)}, oldest={"fixer": 3}, counts={"fixing": 2})
     metrics.measure(shelf, Mirror("failing", 12))
     assert value("amends_mirror_lag_events") == 12

@@ -7,8 +7,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.connected.support.desk import up_at
-from tests.faults.support.disks import filled, must_be_mounted, small_disk
 from tests.faults.support.installation import SETTINGS
 from tests.faults.support.processes import Amends, free_port, page, remember_children, wait_for
 from tests.support.nats import NatsServer
@@ -76,14 +74,3 @@ def test_an_evaluator_without_nats_is_alive_and_says_what_it_waits_for(waiting: 
 
 def test_an_evaluator_that_waits_for_nats_can_be_stopped(waiting: Amends) -> None:
     assert waiting.stop(seconds=5) == 0
-
-
-@pytest.mark.faults_long
-def test_up_restarts_a_nats_server_whose_disk_was_full(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "small", 64) as disk:
-        must_be_mounted(disk)
-        with up_at(disk, f"sqlite:///{tmp_path}/log.db") as up:
-            with filled(disk):
-                wait_for(lambda: "was not mirrored" in page(f"{up.ops}/readyz")[1], "it says what is wrong")
-            wait_for(lambda: page(f"{up.ops}/readyz")[0] == 200, "it is ready again", seconds=60)
-            assert up.stop() == 0

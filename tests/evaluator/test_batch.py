@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from amends.common.answers import Already, Answer, Recorded, Refused, Report
@@ -24,8 +22,8 @@ from amends.common.events import (
 from amends.common.identity import About
 from amends.common.loop import Loop
 from amends.common.policy import BudgetOverrides, Policy
-from amends.evaluator.batch import CODE, MAX_DECISIONS, Batch, Said
-from tests.support.book import Book, fired, rebuilt, reported
+from amends.evaluator.batch import CODE, MAX_DECISIONS, Said
+from tests.support.book import Book, broken, fired, rebuilt, reported
 from tests.support.facts import (
     HEAD,
     MARIA,
@@ -393,15 +391,6 @@ def test_a_policy_file_that_comes_back_is_recorded_again(book: Book) -> None:
 
 # --- stuck loops ---------------------------------------------------------------------------------------------------
 
-Decider = Callable[[Loop, Policy], list[Decided]]
-
-
-def broken(loop: Loop, _policy: Policy) -> list[Decided]:
-    """A decider with a mistake in it, which shows in the changes only."""
-    if loop.kind == "change":
-        raise KeyError(loop.id)
-    return []
-
 
 def endless(loop: Loop, _policy: Policy) -> list[Decided]:
     return [LoopResumed(of=f"command/{loop.version}")]
@@ -411,26 +400,19 @@ def too_large(_loop: Loop, _policy: Policy) -> list[Decided]:
     return [Escalated(of="cycle/1", reason="question", items=("x" * 400,) * 700)]
 
 
-def decided_by(book: Book, decider: Decider, *said: Said, code: str = CODE) -> list[Answer]:
-    """Recorded by a program that decides like this."""
-    with book.writer.transaction() as tx:
-        tx.now = max(book.now, tx.head.time)
-        return Batch(tx, {}, decider=decider, code=code).record(list(said))
-
-
 def stuck(book: Book) -> LoopStuck:
     [fact] = [event.fact for event in book.events() if isinstance(event.fact, LoopStuck)]
     return fact
 
 
 def test_when_deciding_fails_the_fact_is_kept_and_the_loop_is_stuck(book: Book) -> None:
-    assert decided_by(book, broken, reported(observed())) == [Recorded(1)]
+    assert book.record(reported(observed()), decider=broken) == [Recorded(1)]
     assert types(book) == ["pr.observed", "loop.stuck"]
     assert stuck(book) == LoopStuck(error="KeyError", code=CODE, at=1)
 
 
 def test_a_stuck_loop_is_shown_and_waits_for_no_time(book: Book) -> None:
-    decided_by(book, broken, reported(observed()))
+    book.record(reported(observed()), decider=broken)
     row = book.log.loop(LOOP)
     assert row is not None
     assert (row.status, row.stuck, row.human, row.version) == ("stuck", CODE, True, 2)
@@ -439,46 +421,53 @@ def test_a_stuck_loop_is_shown_and_waits_for_no_time(book: Book) -> None:
 
 def test_a_decider_without_an_end_is_stopped_and_none_of_it_is_recorded(book: Book) -> None:
     assert MAX_DECISIONS == 16
-    decided_by(book, endless, reported(observed()))
+    book.record(reported(observed()), decider=endless)
     assert types(book) == ["pr.observed", "loop.stuck"]
     assert stuck(book).error == "RunawayError"
 
 
 def test_a_decision_that_could_not_be_mirrored_is_not_recorded(book: Book) -> None:
-    decided_by(book, too_large, reported(rejected()))
+    book.record(reported(rejected()), decider=too_large)
     assert types(book) == ["review.rejected", "loop.stuck"]
     assert stuck(book).error == "RunawayError"
 
 
 def test_the_rest_of_the_batch_goes_on(book: Book) -> None:
-    answers = decided_by(book, broken, reported(observed()), reported(policy_changed()), reported(comment(), 8))
+    answers = book.record(reported(observed()), reported(policy_changed()), reported(comment(), 8), decider=broken)
     assert [type(answer) for answer in answers] == [Recorded, Recorded, Recorded]
     assert types(book, "installation") == ["policy.changed"]
     check_chain(book.rows())
 
 
 def test_while_it_is_stuck_facts_are_kept_and_nothing_is_decided(book: Book) -> None:
-    decided_by(book, broken, reported(observed()))
+    book.record(reported(observed()), decider=broken)
     facts = (observed(1, head=NEXT), observed(2), *believed(rejected()), closed())
     assert all(isinstance(answer, Recorded) for answer in book.says(*facts))
     assert types(book)[2:] == [fact.type for fact in facts]
     check_chain(book.rows())
 
 
+def test_while_it_is_stuck_nobody_may_begin_to_work(book: Book) -> None:
+    installed(book)
+    fixing(book)
+    book.record(reported(comment()), decider=broken)
+    assert reason(book.says(started())[0]) == "busy"
+
+
 def test_while_it_is_stuck_a_known_happening_is_still_known(book: Book) -> None:
-    decided_by(book, broken, reported(comment()))
+    book.record(reported(comment()), decider=broken)
     assert book.says(comment()) == [Already(1, comment())]
 
 
 def test_the_same_code_does_not_try_again(book: Book) -> None:
-    decided_by(book, broken, reported(observed()))
+    book.record(reported(observed()), decider=broken)
     book.says(TimerFired(name="unstick", generation=1))
     assert types(book) == ["pr.observed", "loop.stuck", "timer.fired"]
 
 
 def test_newer_code_folds_and_decides_again(book: Book) -> None:
     installed(book)
-    decided_by(book, broken, reported(observed()), code="0.0.1")
+    book.record(reported(observed()), decider=broken, code="0.0.1")
     book.says(*believed(rejected()))
     assert types(book)[:4] == ["pr.observed", "loop.stuck", "review.rejected", "loop.opened"]
     row = book.log.loop(LOOP)
@@ -487,20 +476,20 @@ def test_newer_code_folds_and_decides_again(book: Book) -> None:
 
 
 def test_a_timer_of_the_clock_is_enough_for_newer_code(book: Book) -> None:
-    decided_by(book, broken, reported(observed()), code="0.0.1")
+    book.record(reported(observed()), decider=broken, code="0.0.1")
     book.says(TimerFired(name="unstick", generation=1))
     assert types(book) == ["pr.observed", "loop.stuck", "timer.fired", "loop.opened"]
 
 
 def test_snapshots_go_on_being_numbered_after_a_loop_was_stuck(book: Book) -> None:
-    decided_by(book, broken, reported(observed(1)), reported(observed(1)), reported(observed(2)), code="0.0.1")
+    book.record(reported(observed(1)), reported(observed(1)), reported(observed(2)), decider=broken, code="0.0.1")
     assert isinstance(book.says(observed(3, head=NEXT))[0], Recorded)
     assert [row.key for row in book.log.history(LOOP) if row.type == "pr.observed"] == ["pr/1", "pr/2", "pr/3", "pr/4"]
 
 
 def test_after_it_was_stuck_the_views_are_those_of_the_whole_log(book: Book) -> None:
     installed(book)
-    decided_by(book, broken, reported(observed()), *map(reported, believed(rejected())), code="0.0.1")
+    book.record(reported(observed()), *map(reported, believed(rejected())), decider=broken, code="0.0.1")
     book.says(TimerFired(name="unstick", generation=1))
     book.waits(30)
     assert types(book)[-1] == "fix.requested"
@@ -508,8 +497,8 @@ def test_after_it_was_stuck_the_views_are_those_of_the_whole_log(book: Book) -> 
 
 
 def test_newer_code_that_fails_too_says_so_again(book: Book) -> None:
-    decided_by(book, broken, reported(observed()), code="0.0.1")
-    decided_by(book, broken, reported(comment()), code="0.0.2")
+    book.record(reported(observed()), decider=broken, code="0.0.1")
+    book.record(reported(comment()), decider=broken, code="0.0.2")
     errors = [event.fact for event in book.events() if isinstance(event.fact, LoopStuck)]
     assert [error.code for error in errors] == ["0.0.1", "0.0.2"]
 

@@ -11,7 +11,7 @@ from tests.support.promises import check_log, check_rest
 from tests.support.walks import examples, rulebooks, walks
 from tests.support.world import Step, World
 
-WALKS, RULEBOOKS = walks("manage", "restart", "sleep", "resend", "crash", "lose"), rulebooks()
+WALKS, RULEBOOKS = walks("manage", "restart", "sleep", "resend", "crash", "lose", "falter"), rulebooks()
 
 
 def check_any_delay(books: Books, steps: list[Step], rules: Overrides) -> None:

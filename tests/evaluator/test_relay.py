@@ -72,6 +72,31 @@ async def test_a_new_installation_mirrors_from_the_first_position_on(nats: NatsS
 
 
 @asynchronous
+async def test_before_it_ends_the_rest_is_published(nats: NatsServer) -> None:
+    chain = Chain()
+    async with linked(nats.url) as link:
+        relay = relay_of(chain, link, PATIENT)
+        async with running(relay):
+            await until(lambda: relay.standing == "mirroring")
+        chain.grow(7)
+        await relay.finish()
+        assert await everything(Mirror(link)) == chain.kept
+
+
+@asynchronous
+async def test_it_ends_in_time_although_nats_hangs(nats: NatsServer) -> None:
+    chain = Chain()
+    async with linked(nats.url) as link:
+        relay = relay_of(chain, link)
+        await relay.handshake()
+        chain.grow(1)
+        nats.pause()
+        async with asyncio.timeout(2):
+            await relay.finish(0.2)
+        nats.resume()
+
+
+@asynchronous
 async def test_a_wake_publishes_at_once(nats: NatsServer) -> None:
     chain = Chain()
     async with linked(nats.url) as link:

@@ -1,7 +1,5 @@
 """Importing a tail: what only the mirror still has, and only if it continues the log."""
 
-from dataclasses import replace
-
 import pytest
 
 from amends.common.bus.mirror import Mirror
@@ -58,7 +56,7 @@ def test_a_tail_of_a_log_that_went_another_way_is_refused() -> None:
 def test_a_changed_row_in_the_tail_is_found_by_its_hash() -> None:
     chain = grown(9)
     rows = chain.kept[4:]
-    rows[2] = replace(rows[2], data=b'{"id":"forged"}')
+    rows[2] = rows[2]._replace(data=b'{"id":"forged"}')
     with pytest.raises(NoTailError, match="position 7 does not follow"):
         continued(chain.until(5).head(), rows)
 

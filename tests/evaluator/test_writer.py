@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
@@ -96,7 +95,7 @@ def test_a_transaction_may_append_and_advance_several_times(writer: Writer, log:
 def test_a_taken_key_or_version_is_a_duplicate(writer: Writer, log: Log, changed: Any) -> None:
     record(writer, "a")
     with pytest.raises(Duplicate), writer.transaction() as tx:
-        tx.append([replace(rows_after(tx, "b")[0], **changed)])
+        tx.append([rows_after(tx, "b")[0]._replace(**changed)])
     assert log.head().pos == 1
 
 
@@ -354,7 +353,7 @@ def failure(writer: Writer, write: Callable[[], object]) -> BaseException:
 def test_what_cannot_be_stored_is_no_connection_error(writer: Writer, log: Log, bad: Any) -> None:
     def write() -> None:
         with writer.transaction() as tx:
-            tx.append([replace(rows_after(tx, "a")[0], **bad)])
+            tx.append([rows_after(tx, "a")[0]._replace(**bad)])
 
     assert not is_connection_error(failure(writer, write))
     assert record(writer, "a")[0].pos == 1

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.support.disks import filled, must_be_mounted, no_room, small_disk
-from tests.faults.support.installation import Installation, installation_on
+from tests.faults.support.installation import Installation, installation_on, up_at
+from tests.faults.support.processes import page, wait_for
 
 pytestmark = pytest.mark.faults
 
@@ -52,3 +53,14 @@ def test_a_full_disk_under_the_log_acknowledges_nothing(tmp_path: Path) -> None:
             one.wait_for_unready("the log cannot be written")
             one.stands_still(seconds=0.5)
         assert one.settled("a full disk under the log").wrong == []
+
+
+@pytest.mark.faults_long
+def test_up_restarts_its_nats_server_after_a_full_disk(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small", 64) as disk:
+        must_be_mounted(disk)
+        with up_at(disk, f"sqlite:///{tmp_path}/log.db") as up:
+            with filled(disk):
+                wait_for(lambda: "was not mirrored" in page(f"{up.ops}/readyz")[1], "it says what is wrong")
+            wait_for(lambda: page(f"{up.ops}/readyz")[0] == 200, "it is ready again", seconds=60)
+            assert up.stop() == 0

@@ -9,13 +9,12 @@ from http import HTTPStatus
 
 import pytest
 
-from amends.gateway.http.answers import Answer
-from amends.gateway.http.house import Bounds, Request, Route
-from amends.gateway.http.server import Server
+from amends.gateway.exchange import Answer, Request, Route
+from amends.gateway.server import Bounds, Server
 from tests.support.asynchronous import asynchronous, until
 from tests.support.gateway import exchange, line, request
 
-QUICK = Bounds(head=0.4, body=0.4, answer=0.4, idle=0.4, end=0.4, connections=8, small_bytes=50_000, large_at_once=1)
+QUICK = Bounds(head=0.4, body=0.4, answer=0.4, idle=1, connections=8, small_bytes=50_000, large_at_once=1)
 
 
 class Echo:
@@ -69,6 +68,16 @@ async def test_requests_that_are_sent_at_once_are_answered_in_their_order() -> N
 
 
 @asynchronous
+async def test_answers_are_not_held_back_by_the_network() -> None:
+    async with serving() as (address, _, _server), line(address) as connection:
+        began = asyncio.get_running_loop().time()
+        for _ in range(30):
+            await connection.send(echo_of(b"a"))
+            await connection.reply()
+        assert asyncio.get_running_loop().time() - began < 30 * 0.02
+
+
+@asynchronous
 async def test_a_request_may_come_byte_by_byte() -> None:
     async with serving() as (address, _, _server), line(address) as connection:
         await connection.send(*(bytes([byte]) for byte in echo_of(b"hello")))
@@ -85,15 +94,6 @@ async def test_who_asks_whether_he_may_send_is_told() -> None:
 
 
 @asynchronous
-async def test_who_stops_sending_is_still_answered() -> None:
-    async with serving() as (address, _, _server), line(address) as connection:
-        await connection.send(echo_of(b"hello"))
-        connection.writer.write_eof()
-        assert (await connection.reply()).said == {"length": 5}
-        assert await connection.ended()
-
-
-@asynchronous
 async def test_a_failure_inside_is_no_500_and_tells_nothing() -> None:
     async with serving() as (address, _, _server):
         reply = await exchange(address, echo_of(b"fail"))
@@ -107,7 +107,6 @@ async def test_a_refusal_reaches_one_who_has_not_finished_sending() -> None:
         await connection.send(request("/echo", b"x" * 10, Content_Length="200001"))
         await connection.send(b"y" * 150_000)
         assert (await connection.reply()).status == 413
-        assert await connection.ended()
 
 
 # --- time ----------------------------------------------------------------------------------------------------------
@@ -179,19 +178,6 @@ async def test_inv_04_a_large_body_that_does_not_come_keeps_out_large_ones_alone
         assert (await exchange(address, echo_of(b"x" * 60_000))).status == 200
 
 
-@asynchronous
-async def test_inv_04_who_sends_ahead_is_not_read_while_he_waits() -> None:
-    async with serving(Bounds(answer=20, small_bytes=200_000)) as (address, echo, server), line(address) as connection:
-        echo.may.clear()
-        connection.writer.write(echo_of(b"x" * 100_000) * 200)
-        await until(lambda: echo.in_hand == 1)
-        await asyncio.sleep(0.2)
-        (guest,) = server._house.guests
-        assert len(guest._incoming) < 1_000_000  # type: ignore[attr-defined]  # a connection, seen as a guest
-        echo.may.set()
-        assert [(await connection.reply()).status for _ in range(200)] == [200] * 200
-
-
 # --- stopping ------------------------------------------------------------------------------------------------------
 
 
@@ -218,4 +204,4 @@ async def test_a_stop_does_not_wait_for_ever() -> None:
         await busy.send(echo_of(b"last"))
         await until(lambda: echo.in_hand == 1)
         async with asyncio.timeout(2):
-            await server.stop(0.1)
+            await server.stop(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,8 @@ from amends.common.loop import EPOCH, Loop, evolve
 from amends.common.policy import Policy
 from amends.common.standing import policy_for
 from amends.evaluator.admission import may
-from amends.evaluator.batch import Batch, Held, Said
+from amends.evaluator.batch import CODE, Batch, Held, Said
+from amends.evaluator.decider import Decisions, decide
 from amends.evaluator.migrate import migrate
 from amends.evaluator.projections import load, project
 from amends.evaluator.writer import Writer
@@ -32,6 +33,7 @@ from tests.support.postgres import Server
 
 SECOND = 1_000_000
 OPENED = (datetime(2024, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+Decider = Callable[[Loop, Policy], Decisions]
 CONTENTS = (b"one", b"two", b"three")  # of the blobs that every book has
 
 
@@ -59,10 +61,11 @@ class Book:
         self.writer.close()
         self.log.close()
 
-    def record(self, *said: Said) -> list[Answer]:
+    def record(self, *said: Said, decider: Decider = decide, code: str = CODE) -> list[Answer]:
+        """One transaction, of this program or of another that decides like that."""
         with self.writer.transaction() as tx:
             tx.now = max(self.now, tx.head.time)
-            batch = Batch(tx, self.cache)
+            batch = Batch(tx, self.cache, decider=decider, code=code)
             answers = batch.record(list(said))
         self.cache.update(batch.held)
         self.now += SECOND
@@ -117,6 +120,13 @@ class Book:
             set(self.log.outstanding()),
             {(claim.loop, claim.n, claim.k): claim for claim in self.log.claims()},
         )
+
+
+def broken(loop: Loop, _policy: Policy) -> Decisions:
+    """A decider with a mistake in it, which shows in the changes only."""
+    if loop.kind == "change":
+        raise KeyError(loop.id)
+    return []
 
 
 def reported(fact: AnyFact, number: int = 7, service: Reporter | None = None) -> Said:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,8 +147,7 @@ def _write(name: str, rows: list[Row]) -> None:
 
 
 def _said(row: Row) -> dict[str, object]:
-    columns = {column.name: getattr(row, column.name) for column in fields(row)}
-    return {**columns, "data": row.data.decode(), "hash": row.hash.hex()}
+    return {**row._asdict(), "data": row.data.decode(), "hash": row.hash.hex()}
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from amends.common.answers import Recorder as Reports
 from amends.common.answers import Report
 from amends.common.envelope import Event, event_of
 from amends.common.events import PolicyChanged
+from amends.common.identity import INSTALLATION
 from amends.common.log import Log
 from amends.common.policy import Overrides
 from amends.common.settings import Settings
@@ -85,6 +86,13 @@ def delivery(event: str, payload: object, **fields: str) -> bytes:
     body = payload if isinstance(payload, bytes) else raw(payload)
     usual = {"X_GitHub_Event": event, "X_Hub_Signature_256": signature(body), "X_GitHub_Delivery": "72d3162e-cc78"}
     return request("/webhooks/github", body, **{**usual, **fields})
+
+
+def about(payload: Json, event: str, number: int = 1, **said: object) -> Json:
+    """A payload whose object of that name is another one: its own id and node, and what is said of it."""
+    changed = copy.deepcopy(payload)
+    changed[event] |= {"id": number, "node_id": f"{event}_{number}", **said}
+    return changed
 
 
 # --- HTTP ----------------------------------------------------------------------------------------------------------
@@ -174,8 +182,8 @@ class Running:
         return await exchange(self.address, request(f"/api/facts{query}", body, **{**usual, **fields}))
 
     def events(self) -> list[Event]:
-        """What is in the log, but for the policy that the tests set."""
-        return [event_of(row) for row in self.log.rows(0, 100_000) if row.type != "policy.changed"]
+        """What is in the log of pull requests."""
+        return [event_of(row) for row in self.log.rows(0, 100_000) if row.loop != INSTALLATION]
 
     def reported(self) -> list[str]:
         """The keys of what was reported, not decided."""

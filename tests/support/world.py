@@ -48,8 +48,8 @@ from amends.common.identity import INSTALLATION, About
 from amends.common.log import OutstandingRow
 from amends.common.loop import TRUSTED
 from amends.common.policy import Overrides, Policy
-from amends.evaluator.batch import Said
-from tests.support.book import Book, fired
+from amends.evaluator.batch import CODE, Said
+from tests.support.book import Book, broken, fired
 from tests.support.facts import ANNA, EVE, MARIA, PANEL, ROBOT, TOM, US
 from tests.support.forge import CHECKS, Comment, Pull, Talk, Verb
 
@@ -142,6 +142,13 @@ class World:
                 index = choice.of((0, 0, choice.of(range(len(self.bag)))))
                 self.send(self.bag[index] if choice.rarely(8) else self.bag.pop(index))
 
+    def falter(self, _choice: Choice) -> None:
+        """The next report finds a program of an older version, which cannot decide about it."""
+        if self.bag:
+            said = self.bag.pop(0)
+            [answer] = self.book.record(said, decider=broken, code="0.0.1")
+            self.sent.append((said, answer))
+
     def resend(self, choice: Choice) -> None:
         self.send(choice.of(self.sent)[0])
 
@@ -198,11 +205,13 @@ class World:
             self.send(fired(choice.of(some), "operator"))
 
     def wake(self, _choice: Choice) -> None:
-        """The installation is on again: the loops that waited for it are told."""
+        """What the clock does: loops that waited for the installation go on, and newer code tries stuck ones again."""
         installation = self.book.log.loop(INSTALLATION)
-        if installation and not installation.blocked:
-            for name in self.book.log.blocked():
-                fact = TimerFired(name="wake", generation=installation.version)
+        version = installation.version if installation else 0
+        blocked = [] if installation and installation.blocked else self.book.log.blocked()
+        for why, names in (("wake", blocked), ("unstick", self.book.log.stuck(CODE))):
+            for name in names:
+                fact = TimerFired(name=why, generation=version)
                 self.send(Said("evaluator", Report(fact=fact, about=About(loop=name))))
 
     # --- workers ---------------------------------------------------------------------------------------------------
@@ -489,6 +498,7 @@ DEEDS: dict[str, Callable[[World, Choice], None]] = {
     "lose": World.lose,
     "reconcile": World.reconcile,
     "restart": World.restart,
+    "falter": World.falter,
     "manage": World.manage,
     "allow": World.allow,
     "wake": World.wake,

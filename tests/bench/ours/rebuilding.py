@@ -24,29 +24,41 @@ from tests.bench.ours.recording import recording
 from tests.bench.workload import EVENTS, pull_request
 
 TOGETHER = 128
+PAGE = 1_000
 
 
 def main(url: str, size: int, out: Path) -> None:
     """Answer until nobody asks any more."""
-    asyncio.run(_fill(url, size))
+    asyncio.run(_filled(url, size))
     log = Log(url)
-    rows = log.rows(0, 2 * size)
-    out.write_text("\n".join(map(_exported, rows)), encoding="utf-8")
+    out.write_text("\n".join(map(_exported, pages(log))), encoding="utf-8")
 
     def rebuild() -> Measured:
         began, cpu = time.perf_counter(), time.process_time()
-        events = log.rows(0, 2 * size)
-        loops = fold(events)
-        assert len(loops) > size // EVENTS
-        return Measured(len(events), time.perf_counter() - began, time.process_time() - cpu)
+        loops = fold(pages(log))
+        took = time.perf_counter() - began, time.process_time() - cpu
+        return Measured(sum(loop.version for loop in loops.values()), *took)
 
     converse(rebuild)
 
 
-async def _fill(url: str, size: int) -> None:
+def pages(log: Log) -> Iterator[Row]:
+    """The whole log, as `amends replay` reads it."""
+    after = 0
+    while rows := log.rows(after, PAGE):
+        yield from rows
+        after = rows[-1].pos
+
+
+async def fill(recorder: Recorder, size: int) -> None:
+    """Work off whole pull requests until there are about so many events."""
+    numbers = iter(range(1, size // EVENTS + 1))
+    await asyncio.gather(*(_worked_off(recorder, numbers) for _ in range(TOGETHER)))
+
+
+async def _filled(url: str, size: int) -> None:
     async with recording(url) as recorder:
-        numbers = iter(range(1, size // EVENTS + 1))
-        await asyncio.gather(*(_worked_off(recorder, numbers) for _ in range(TOGETHER)))
+        await fill(recorder, size)
 
 
 async def _worked_off(recorder: Recorder, numbers: Iterator[int]) -> None:

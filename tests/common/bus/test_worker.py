@@ -206,7 +206,7 @@ async def test_a_report_that_is_refused_for_good_fails_until_it_is_parked(nats: 
 async def test_an_event_from_a_newer_version_is_parked_and_never_acknowledged_away(nats: NatsServer) -> None:
     service = Publisher()
     async with mirrored(nats, 0) as (link, chain), working(nats, service):
-        await Mirror(link).publish([replace(chain.record(push(1)), schema=99)])
+        await Mirror(link).publish([chain.record(push(1))._replace(schema=99)])
         await settled(link, 1)
         assert [fact.of for fact in service.parked] == [1]
         assert "newer than this program" in service.parked[0].error

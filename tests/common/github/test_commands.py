@@ -37,8 +37,8 @@ def test_inv_29_what_stands_at_the_start_of_a_line_counts(body: str, order: Orde
     "body",
     [
         "", "please /amends retry", "> /amends retry", "`/amends retry`", "- /amends retry", "/amendsretry",
-        "amends retry", "    /amends retry", "```\n/amends retry\n```", "~~~sh\n/amends retry", "<!-- /amends retry -->",
-        "<!--\n/amends retry\n-->", "<!-- amends: 7-pr-1/cycle/1 -->\n/amends retry",
+        "amends retry", "    /amends retry", "```\n/amends retry\n```", "~~~sh\n/amends retry",
+        "<!-- /amends retry -->", "<!--\n/amends retry\n-->", "<!-- amends: 7-pr-1/cycle/1 -->\n/amends retry",
     ],
 )  # fmt: skip
 def test_inv_29_what_is_quoted_shown_or_hidden_does_not(body: str) -> None:

@@ -85,6 +85,23 @@ def test_inv_20_a_secret_in_a_text_is_taken_out(place: str) -> None:
     assert CANARY not in name(place.format(CANARY))
 
 
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghs_" + "aB3.x-Y_" * 65, "github_pat_" + "a1B2_" * 16, "sk-ant-api03-" + "a-B_" * 20, "AKIA" + "A1B2" * 4,
+        "ASIA" + "A1B2" * 4, "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiIxMjM0NTYifQ.c2lnbmF0dXJlLW9mLWl0", "xoxb-12345-abcdefgh",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nMIIEow\nits end was cut off",
+    ],
+)  # fmt: skip
+def test_inv_20_of_no_kind_of_secret_anything_is_left(secret: str) -> None:
+    assert clean(f"look: {secret}") == "look: [redacted]"
+
+
+def test_inv_20_an_aws_key_is_known_by_its_name() -> None:
+    assert clean(f"aws_secret_access_key = {'aB3/' * 10}") == "aws_secret_access_key = [redacted]"
+
+
 def test_one_text_has_one_hash_whatever_its_newlines() -> None:
     assert body_hash("one\r\ntwo") == body_hash("one\ntwo") != body_hash("one\n\ntwo")
     assert {body_hash(None), body_hash(""), body_hash(" \n")} == {EMPTY}

@@ -12,7 +12,6 @@ from amends.common.bus.reporter import NatsRecorder
 from amends.common.events import AnyFact
 from tests.faults.support.checks import Stored, stored
 from tests.faults.support.installation import SETTINGS
-from tests.faults.support.load import Crowd, Load
 from tests.faults.support.processes import Amends
 from tests.faults.support.team import Pull, looked_up
 from tests.faults.support.wire import mirrored, through
@@ -73,16 +72,3 @@ def desk_at(folder: Path, nats: NatsServer, **settings: object) -> Iterator[Desk
         yield Desk(evaluator, database, nats)
     finally:
         evaluator.kill()
-
-
-@contextmanager
-def up_at(data_dir: Path, database: str) -> Iterator[Amends]:
-    """`amends up` for the length of a block, with somebody who reports to it as much as it takes."""
-    process = Amends(data_dir, "up", "--data-dir", str(data_dir), **SETTINGS | {"database": database})
-    process.start().ready()
-    load = Load((data_dir / "nats.url").read_text().strip(), database, Crowd(people=0, gossips=2)).start()
-    try:
-        yield process
-    finally:
-        process.kill()
-        load.stop()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from nats.aio.msg import Msg
+
 from amends.common.bus.consumers import Consumers
-from amends.common.bus.link import Link
+from amends.common.bus.jetstream import NANOSECONDS
+from amends.common.bus.link import Link, status
+from amends.common.bus.mirror import STREAM
 from tests.connected.support.crew import ACK_SECONDS, Forge
 from tests.faults.support.checks import Stored, stored
 from tests.faults.support.installation import Installation, installed
@@ -59,8 +64,8 @@ class Yard:
             self.crew.begin()
 
     def stranded(self) -> dict[str, int]:
-        """How many events each consumer believes to be in somebody's hands."""
-        return through(self.installation.nats.url, _in_hand)
+        """How many events each consumer still believes to be in somebody's hands, and gives to nobody else."""
+        return through(self.installation.nats.url, _kept)
 
     def amiss(self) -> list[str]:
         """What differs from a run in which nobody was killed: in the log for each cycle, and outside for everybody."""
@@ -73,9 +78,33 @@ class Yard:
         return [*_unequal("the log", steps, due), *_unequal("the forge", done, owed)]
 
 
-async def _in_hand(link: Link) -> dict[str, int]:
+async def _kept(link: Link) -> dict[str, int]:
+    """What was handed back comes to whoever asks next, long before its time for an acknowledgement is over."""
     standing = await Consumers(link).standing()
-    return {service: in_hand for service, (_, in_hand, _) in standing.items() if in_hand}
+    in_hand = {service: number for service, (_, number, _) in standing.items() if number}
+    handed = {service: await _handed(link, service, number) for service, number in in_hand.items()}
+    return {service: number - handed[service] for service, number in in_hand.items() if number > handed[service]}
+
+
+async def _handed(link: Link, service: str, number: int) -> int:
+    """How many of the next so many deliveries are not the first of their event."""
+    came: list[int] = []
+    over = asyncio.Event()
+
+    async def hear(message: Msg) -> None:
+        if status(message):
+            over.set()
+        elif message.metadata.num_delivered > 1:
+            came.append(message.metadata.sequence.stream)
+
+    inbox = link.new_inbox()
+    await link.subscribe(inbox, hear)
+    request = {"batch": number, "expires": round(ACK_SECONDS / 2 * NANOSECONDS)}
+    await link.publish(f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{service}", json.dumps(request).encode(), reply=inbox)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ACK_SECONDS / 2):
+            await over.wait()
+    return len(set(came))
 
 
 def _step(row: Stored) -> str:

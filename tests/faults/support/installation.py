@@ -64,8 +64,7 @@ class Installation:
             wait_for(lambda: self._nothing_is_owed() and self.load.resting, "all is answered", seconds)
             wait_for(self._mirrored, "the mirror catches up", seconds)
         except TookTooLong as error:
-            said = "\n".join(evaluator.said()[-1_000:] for evaluator in self.evaluators)
-            raise TookTooLong(f"{error}; {self.load}; the evaluators said:\n{said}") from None
+            raise TookTooLong(f"{error}; {self.load}\n{self._standing()}") from None
 
     def settled(self, fault: str, times: int = 1) -> Findings:
         """What is found once everything has settled; then the load goes on."""
@@ -73,6 +72,14 @@ class Installation:
         found = self.examine(fault, times, twice=True)
         self.load.go_on()
         return found
+
+    def _standing(self) -> str:
+        """For who has to find out what went wrong."""
+        running = [evaluator for evaluator in self.evaluators if evaluator.running]
+        said = "\n".join(evaluator.said()[-2_000:] + page(f"{evaluator.ops}/readyz")[1] for evaluator in running)
+        with closing(Log(self.database)) as log:
+            waits = "\n".join(map(str, (*log.timers(limit=20), *log.outstanding()[:20])))
+            return f"the log ends at {log.head()}, now is {log.now()}\n{waits}\nthe evaluators that run said:\n{said}"
 
     def _nothing_is_owed(self) -> bool:
         with closing(Log(self.database)) as log:
@@ -162,3 +169,16 @@ def installation_on(
         finally:
             installation.end()
             nats.kill()
+
+
+@contextmanager
+def up_at(data_dir: Path, database: str) -> Iterator[Amends]:
+    """`amends up` for the length of a block, with somebody who reports to it as much as it takes."""
+    process = Amends(data_dir, "up", "--data-dir", str(data_dir), **SETTINGS | {"database": database})
+    process.start().ready()
+    load = Load((data_dir / "nats.url").read_text().strip(), database, Crowd(people=0, gossips=2)).start()
+    try:
+        yield process
+    finally:
+        process.kill()
+        load.stop()

@@ -59,7 +59,7 @@ class Load:
         self._crowd = crowd
         self._numbers, self._noise = count(1), count(NOISE)
         self._go, self._stopping = Flag(), Flag()
-        self._busy = 0
+        self._busy = self._reached = 0
         self._decided: dict[str, set[str]] = defaultdict(set)
         self._awaited: set[str] = set()
         self._taken: set[int] = set()
@@ -68,7 +68,8 @@ class Load:
 
     def __str__(self) -> str:
         open_ = sorted(self._said.open | self._awaited)
-        return f"{self._busy} at work, waiting for {open_}; refused: {dict(self.ledger.refused)}"
+        done = f"read up to {self._reached}; refused: {dict(self.ledger.refused)}"
+        return f"{self._busy} at work, waiting for {open_}; {done}"
 
     # --- from the test -----------------------------------------------------------------------------------------------
 
@@ -122,6 +123,7 @@ class Load:
             for task in running:
                 task.cancel()
         await self._said.end()
+        await asyncio.get_running_loop().shutdown_default_executor()  # somebody may still be reading
         self._log.close()
 
     def _works(self) -> list[Coroutine[Any, Any, None]]:
@@ -217,11 +219,10 @@ class Load:
 
     async def _watched(self) -> None:
         """Follow the log, so that everybody sees what was decided."""
-        reached = 0
         while True:
-            for row in await self._read(partial(self._log.rows, reached)) or ():
+            for row in await self._read(partial(self._log.rows, self._reached)) or ():
                 self._decided[row.loop].add(row.key)
-                reached = row.pos
+                self._reached = row.pos
             await asyncio.sleep(LOOK)
 
     async def _read(self, question: Callable[[], Found]) -> Found | None:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -148,13 +148,18 @@ def page(url: str) -> tuple[int, str]:
 
 
 def asleep(pids: Sequence[int], seconds: float) -> None:
-    """Processes stop where they stand, and go on later as if no time had passed."""
+    """Processes stop where they stand, and go on later as if no time had passed; some may be gone by then."""
+    try:
+        _signal(pids, signal.SIGSTOP)
+        time.sleep(seconds)
+    finally:
+        _signal(reversed(pids), signal.SIGCONT)
+
+
+def _signal(pids: Iterable[int], what: signal.Signals) -> None:
     for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    wait_for(lambda: all(psutil.Process(pid).status() == psutil.STATUS_STOPPED for pid in pids), "they have stopped")
-    time.sleep(seconds)
-    for pid in reversed(pids):
-        os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):
+            os.kill(pid, what)
 
 
 def remember_children(pid: int) -> list[psutil.Process]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
-from amends.common.bus.jetstream import NO_CONSUMER, NO_STREAM, ask, look
+from amends.common.bus.jetstream import NO_CONSUMER, NO_STREAM, Rejected, ask, look
 from amends.common.bus.link import Link
 from amends.common.bus.mirror import STREAM, Mirror
 from amends.common.events import REACTIONS
@@ -44,10 +45,18 @@ def consumers(nats_url: str) -> set[str]:
 
 
 def forget_stream(nats_url: str) -> None:
-    """Delete the mirror with all its consumers."""
-    through(nats_url, lambda link: ask(link, f"STREAM.DELETE.{STREAM}"))
+    """Delete the mirror with all its consumers, if it is there."""
+    _forget(nats_url, f"STREAM.DELETE.{STREAM}")
 
 
 def forget_consumer(nats_url: str, service: str) -> None:
-    """Delete one service's durable."""
-    through(nats_url, lambda link: ask(link, f"CONSUMER.DELETE.{STREAM}.{service}"))
+    """Delete one service's durable, if it is there."""
+    _forget(nats_url, f"CONSUMER.DELETE.{STREAM}.{service}")
+
+
+def _forget(nats_url: str, verb: str) -> None:
+    async def ask_for_it(link: Link) -> None:
+        with suppress(Rejected):
+            await ask(link, verb)
+
+    through(nats_url, ask_for_it)

@@ -9,10 +9,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from amends.common.bus.embedded import EmbeddedServer, NotStarted
 from amends.common.log import LogUnreachable
@@ -21,11 +22,15 @@ from amends.common.logs import set_up
 from amends.common.ops import OpsNotServed
 from amends.common.settings import Settings
 from amends.evaluator.app import Evaluator, run
+from amends.evaluator.recorder import LocalRecorder
 from amends.evaluator.relay import STOPPED
+from amends.gateway import app as gateway
 
 log = logging.getLogger(__name__)
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 STUCK_SECONDS = 15.0
+Beside: TypeAlias = Callable[[Evaluator, str], AbstractAsyncContextManager[None]]
+_UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed)
 
 
 class InUse(Exception):
@@ -48,23 +53,24 @@ def serve(settings: Settings) -> int:
     if not settings.nats_url:
         sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
         return USAGE
-    return _until_the_end(_evaluate(settings, settings.nats_address))
+    return _until_the_end(_evaluate(settings, settings.nats_address, partial(_nobody, settings)))
 
 
 def _until_the_end(work: Coroutine[Any, Any, None]) -> int:
     try:
         asyncio.run(work)
-    except (NotStarted, LogUnreachable, OpsNotServed) as error:
+    except _UNREACHABLE as error:
         return _failed(error, UNREACHABLE)
     except STOPPED as error:
         return _failed(error, FAILED)
     except ExceptionGroup as group:
-        return max(_failed(failure, FAILED) for failure in group.exceptions)
+        codes = {failure: UNREACHABLE if isinstance(failure, _UNREACHABLE) else FAILED for failure in group.exceptions}
+        return max(_failed(failure, code) for failure, code in codes.items())
     return OK
 
 
 def _failed(error: Exception, code: int) -> int:
-    known = isinstance(error, (*STOPPED, InUse, NotStarted, LogUnreachable, OpsNotServed))
+    known = isinstance(error, (*STOPPED, *_UNREACHABLE, InUse))
     sys.stderr.write(f"amends: {error if known else repr(error)}\n")
     return code
 
@@ -82,25 +88,44 @@ async def _reachable(settings: Settings, nats_url: str, server: EmbeddedServer |
     where = settings.data_dir / "nats.url"
     where.write_text(nats_url + "\n")
     try:
-        await _evaluate(settings, nats_url, server)
+        await _evaluate(settings, nats_url, partial(_others, settings, server))
     finally:
         where.unlink(missing_ok=True)
 
 
-async def _evaluate(settings: Settings, nats_url: str, server: EmbeddedServer | None = None) -> None:
+async def _evaluate(settings: Settings, nats_url: str, beside: Beside) -> None:
+    """The evaluator, and what runs beside it once it accepts reports, until a signal."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
+    await run(settings, nats_url, stop, beside)
+
+
+@asynccontextmanager
+async def _nobody(settings: Settings, _evaluator: Evaluator, ops: str) -> AsyncIterator[None]:
+    _say_up(settings, f"health and metrics {ops}")
+    yield
+
+
+@asynccontextmanager
+async def _others(
+    settings: Settings, server: EmbeddedServer | None, evaluator: Evaluator, ops: str
+) -> AsyncIterator[None]:
+    """The other services, which report to the evaluator directly, and somebody who looks after our nats-server."""
     async with AsyncExitStack() as stack:
+        if server is not None:
+            stack.callback(asyncio.create_task(_nursed(server, evaluator)).cancel)
+        recorder = LocalRecorder(evaluator.recorder, gateway.SERVICE, evaluator.log.blob)
+        serving = await stack.enter_async_context(gateway.serving(settings, recorder))
+        evaluator.beside.append(serving.checks)
+        _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
+        yield
 
-        async def ready(evaluator: Evaluator, ops: str) -> None:
-            sys.stderr.write(f"amends: up. log {named(database(settings.database))}, health and metrics {ops}\n")
-            sys.stderr.flush()
-            if server is not None:
-                stack.callback(asyncio.create_task(_nursed(server, evaluator)).cancel)
 
-        await run(settings, nats_url, stop, ready)
+def _say_up(settings: Settings, where: str) -> None:
+    sys.stderr.write(f"amends: up. log {named(database(settings.database))}, {where}\n")
+    sys.stderr.flush()
 
 
 async def _nursed(server: EmbeddedServer, evaluator: Evaluator) -> None:

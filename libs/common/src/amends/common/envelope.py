@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import get_args
+from typing import NamedTuple, get_args
 from uuid import UUID, uuid5
 
 from amends.common.events import AnyFact, Fact
@@ -20,8 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMESPACE = UUID("5f0c6b3e-6c1d-5d0e-9a57-0d1f3b8a2c44")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One row of the log. `time` is the database's clock in microseconds; `cause` the position this followed from."""
 
     pos: int
@@ -46,8 +44,7 @@ class Event:
         return event_id(self.loop, self.key)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """An event exactly as it is stored: what is hashed is what is kept."""
 
     pos: int

@@ -6,8 +6,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
+One = TypeVar("One")
+Other = TypeVar("Other")
+Answer = TypeVar("Answer")
+
 if TYPE_CHECKING:
     from dataclasses import replace  # the type checker knows this one's fields
+
+    def sealed(old: One, new: One, /, **changes: object) -> One: ...
 else:
     _made, _given = object.__new__, object.__setattr__
 
@@ -17,10 +23,14 @@ else:
         _given(new, "__dict__", old.__dict__ | changes)
         return new
 
+    def sealed(old, new, /, **changes):  # noqa: ANN001, ANN003, ANN201 - as above
+        """The last changes of a value that was just made of `old`, and that nobody else has seen yet."""
+        if new is old:
+            return replace(old, **changes)
+        new.__dict__.update(changes)
+        return new
 
-One = TypeVar("One")
-Other = TypeVar("Other")
-Answer = TypeVar("Answer")
+
 KEPT = 256
 
 
@@ -42,4 +52,4 @@ def remembered(question: Callable[[One, Other], Answer]) -> Callable[[One, Other
     return asked
 
 
-__all__ = ["remembered", "replace"]
+__all__ = ["remembered", "replace", "sealed"]

@@ -13,7 +13,6 @@ awaiting_review and needs_human are how a resting loop looks under a policy: `st
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -23,6 +22,7 @@ from typing import Literal, NamedTuple, TypeVar, assert_never
 from amends.common.envelope import Event
 from amends.common.events import (
     AccessChanged,
+    AnyFact,
     Author,
     AuthorChecked,
     Change,
@@ -76,7 +76,7 @@ from amends.common.events import (
     Verdict,
     seen_as,
 )
-from amends.common.frozen import replace
+from amends.common.frozen import replace, sealed
 from amends.common.identity import LoopKind, kind_of
 from amends.common.policy import Overrides, Policy, Severity, merged
 
@@ -101,13 +101,15 @@ class Phase(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """Where and when in the log something was said."""
 
     pos: int = 0
     version: int = 0
     time: int = 0
+
+
+NOWHERE = Mark()
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Review:
     dismissed: bool = False
     permission: str | None = None
     overdue: str = ""
-    mark: Mark = Mark()
+    mark: Mark = NOWHERE
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ class Item:
     path: str = ""
     line: int | None = None
     text: str = ""
-    mark: Mark = Mark()
+    mark: Mark = NOWHERE
 
 
 @dataclass(frozen=True)
@@ -303,7 +305,7 @@ class Loop:
     hold: str = ""
     barred: int = 0
     settled: str = ""
-    woken: Mark = Mark()
+    woken: Mark = NOWHERE
     ended: int = 0
     pushed: str = ""
     wrote: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
@@ -330,28 +332,57 @@ class Loop:
         return kind_of(self.id)
 
 
-def evolve(loop: Loop, event: Event) -> Loop:  # noqa: C901, PLR0915 - one arm for each fact, and nothing in it
+def evolve(loop: Loop, event: Event) -> Loop:
     """The loop after one more event."""
-    fact, mark = event.fact, Mark(event.pos, event.version, event.time)
-    loop = replace(loop, version=event.version, pos=event.pos, time=event.time)
+    after = _meant(loop, event.fact, Mark(event.pos, event.version, event.time))
+    return sealed(loop, after, version=event.version, pos=event.pos, time=event.time)
+
+
+def _meant(loop: Loop, fact: AnyFact, mark: Mark) -> Loop:  # noqa: C901, PLR0915 - one arm for each fact, nothing in it
     if fact.slot:
         loop = _numbered(loop, fact, mark)
-    match fact:
-        case PrObserved() | PrClosed() | AccessChanged():
-            return _seen(loop, fact, mark)
-        case ReviewRejected() | ReviewApproved() | ReviewCommented() | ReviewDismissed():
-            return _reviewed(loop, fact, mark)
+    match fact:  # what there is most of comes first, for the arms are tried in turn
         case CommentAdded() | CommentEdited():
             place = Place(f"{fact.kind}/{fact.root}", fact.kind, fact.node, fact.comment == fact.root)
             return _hinted(loop, place, Hint(fact.author, fact.body, micros(fact.updated_at), mark))
+        case Notified() | NotifyFailed():
+            recent = tuple(time for time in loop.told if time > mark.time - HOUR)
+            return replace(
+                loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if fact.last else loop.asks
+            )
+        case AuthorChecked():
+            return _author(loop, fact, mark)
+        case TimerFired():
+            return _fired(loop, fact, mark)
+        case PrObserved() | PrClosed() | AccessChanged():
+            return _seen(loop, fact, mark)
+        case CommentsFetched() | CommentsFailed() | FixStarted() | FixPrepared() | FixFailed() | PushRequested():
+            return _worked(loop, fact, mark)
+        case ReviewRejected() | ReviewApproved() | ReviewCommented() | ReviewDismissed():
+            return _reviewed(loop, fact, mark)
+        case FixPushed() | PushRefused():
+            return _published(loop, fact, mark)
+        case FixRequested():
+            return _requested(loop, fact, mark)
+        case CycleFinished():
+            return _asking(loop if fact.again else _cycled(loop, fact, mark), fact, mark)
+        case LoopFinished():
+            if not fact.again:
+                loop = replace(
+                    loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ending="", ask="",
+                    human="", phase=Phase.RESTING,
+                )  # fmt: skip
+            return _asking(loop, fact, mark)
+        case ReviewRequested():
+            return _asking(loop, fact, mark)
+        case LoopOpened():
+            return replace(loop, opened=True, ref=fact.ref)
         case CommentDeleted():
             return _deleted(loop, fact, mark)
         case ThreadResolved() | ThreadUnresolved():
             return _resolved(loop, fact, mark)
         case ChecksFinished():
             return _checked(loop, fact, mark)
-        case AuthorChecked():
-            return _author(loop, fact, mark)
         case CommandGiven():
             return _commanded(loop, fact, mark)
         case CommandAccepted():
@@ -364,40 +395,14 @@ def evolve(loop: Loop, event: Event) -> Loop:  # noqa: C901, PLR0915 - one arm f
             if fact.error or fact.values is None:
                 return replace(loop, rules_error=f"line {fact.line or '?'}: {fact.error}")
             return replace(loop, rules=fact.values, rules_error="")
-        case FixRequested():
-            return _requested(loop, fact, mark)
-        case CommentsFetched() | CommentsFailed() | FixStarted() | FixPrepared() | FixFailed() | PushRequested():
-            return _worked(loop, fact, mark)
-        case FixPushed() | PushRefused():
-            return _published(loop, fact, mark)
-        case CycleFinished():
-            return _asking(loop if fact.again else _cycled(loop, fact, mark), fact, mark)
-        case ReviewRequested():
-            return _asking(loop, fact, mark)
         case Escalated():
             return _escalated(loop, fact, mark)
-        case LoopFinished():
-            if not fact.again:
-                loop = replace(
-                    loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ending="", ask="",
-                    human="", phase=Phase.RESTING,
-                )  # fmt: skip
-            return _asking(loop, fact, mark)
-        case Notified() | NotifyFailed():
-            recent = tuple(time for time in loop.told if time > mark.time - HOUR)
-            return replace(
-                loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if fact.last else loop.asks
-            )
         case DeliveryParked():
             return replace(loop, parked={**loop.parked, f"{fact.of}/{fact.service}": fact.error})
-        case LoopOpened():
-            return replace(loop, opened=True, ref=fact.ref)
         case LoopPaused():
             return _asking(loop if fact.again else replace(loop, paused=fact.of), fact, mark)
         case LoopResumed():
             return replace(loop, paused="", woken=mark, fixing_off="", fixing_on=mark.pos)
-        case TimerFired():
-            return _fired(loop, fact, mark)
         case LoopStuck():
             return loop
         case _:
@@ -454,7 +459,7 @@ _VERBS = {ReviewRejected: "rejected", ReviewApproved: "approved", ReviewCommente
 def _reviewed(
     loop: Loop, fact: ReviewRejected | ReviewApproved | ReviewCommented | ReviewDismissed, mark: Mark
 ) -> Loop:
-    known = loop.reviews.get(fact.review, Review(fact.author))
+    known = loop.reviews.get(fact.review) or Review(fact.author)
     if isinstance(fact, ReviewDismissed):
         return replace(loop, reviews={**loop.reviews, fact.review: replace(known, dismissed=True)})
     review = replace(known, author=fact.author, verb=_VERBS[type(fact)], head=fact.head, mark=mark)
@@ -563,7 +568,7 @@ def _author(loop: Loop, fact: AuthorChecked, mark: Mark) -> Loop:
     kind, _, rest = fact.of.partition("/")
     if kind == "review" and rest.split("/")[0].isdigit():
         number = int(rest.split("/")[0])
-        review = loop.reviews.get(number, Review(fact.author))
+        review = loop.reviews.get(number) or Review(fact.author)
         review = replace(review, permission=fact.permission, mark=mark)
         return replace(loop, reviews={**loop.reviews, number: review})
     if command := loop.commands.get(fact.of):
@@ -852,10 +857,10 @@ def _cycled(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
 
 def remembered(loop: Loop, finished: CycleFinished) -> tuple[Past, ...]:
     """The loop's history with this cycle as its last line."""
-    counts = Counter(verdict.judgement for verdict in finished.verdicts)
+    judged = [verdict.judgement for verdict in finished.verdicts]
     past = Past(
         n=finished.n, outcome=finished.outcome, reason=finished.reason, sha=finished.sha,
-        verdicts=tuple((judgement, counts[judgement]) for judgement in Judgement if judgement in counts),
+        verdicts=tuple((judgement, judged.count(judgement)) for judgement in Judgement if judgement in judged),
     )  # fmt: skip
     return (*loop.history, past)[-50:]
 

@@ -149,7 +149,9 @@ def waits(loop: Loop, policy: Policy, item: Item) -> bool:
     """Whether its latest version has no verdict yet; what was said before it was resolved needs none."""
     if item.absent or item.waived:
         return False
-    if any(not item.resolved or hint.updated > item.closed_at for hint in news(loop, policy, item)):
+    if (item.hints or item.asked) and any(
+        not item.resolved or hint.updated > item.closed_at for hint in news(loop, policy, item)
+    ):
         return True
     return not item.resolved and unjudged(loop, item)
 
@@ -187,12 +189,11 @@ def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> 
 
 def counting(loop: Loop, policy: Policy, scope: str = "triggers") -> dict[str, Item]:
     """Everything that counts: only this starts anything."""
+    waiting = {id_: item for id_, item in loop.items.items() if waits(loop, policy, item)}
+    if scope == "all" or not waiting:
+        return waiting
     rejecting = frozenset(review.author.account for review in rejections(loop, policy))
-    return {
-        id_: item
-        for id_, item in loop.items.items()
-        if waits(loop, policy, item) and (scope == "all" or covered(loop, policy, id_, rejecting))
-    }
+    return {id_: item for id_, item in waiting.items() if covered(loop, policy, id_, rejecting)}
 
 
 def questions(loop: Loop, policy: Policy) -> dict[str, Item]:

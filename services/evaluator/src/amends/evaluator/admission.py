@@ -92,6 +92,13 @@ def admitted(  # noqa: C901 - one arm per kind of fact
             return _in("change", loop, fact)
 
 
+def admitted_while_stuck(fact: Fact) -> Refused | None:
+    """A refusal for a claim: nobody can tell whether it may be granted, and its work could lead nowhere."""
+    if isinstance(fact, FixStarted):
+        return Refused("busy", "the loop is stuck: `amends explain` says why", until=BUSY_SECONDS)
+    return None
+
+
 def _in(kind: str, loop: Loop, fact: Fact) -> Refused | None:
     if loop.kind == kind:
         return None

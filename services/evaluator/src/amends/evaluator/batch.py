@@ -21,7 +21,7 @@ from amends.common.loop import DAY, Loop, Spent, evolve, snapshot_updated, snaps
 from amends.common.policy import Policy
 from amends.common.rows import Head
 from amends.common.standing import policy_for
-from amends.evaluator.admission import Fleet, admitted, held_by_another
+from amends.evaluator.admission import Fleet, admitted, admitted_while_stuck, held_by_another
 from amends.evaluator.decider import Decisions, alarm, decide
 from amends.evaluator.projections import UNSAVED, Projection, load, project
 from amends.evaluator.writer import Tx
@@ -216,8 +216,7 @@ class Batch:
             return Refused("hostile_text", "actor: it contains a NUL character, which no store keeps: remove it")
         if absent := missing & set(blobs_of(fact)):
             return Refused("blob_missing", f"no blob {min(absent)}: put it first, then report again")
-        now = END_OF_TIME if (said.service, said.report.actor) == OPERATOR else self.tx.now
-        if not held.stuck and (refusal := admitted(held.loop, fact, policy, now, self._fleet)):
+        if refusal := self._refusal(said, held, policy):
             return refusal
         event = Event(
             self._next(0), name, held.version + 1, key, self.tx.now, said.service, said.report.actor,
@@ -227,6 +226,12 @@ class Batch:
             self._project()  # what others decided so far, they decided under the policy as it was
         self._follow(held, event, data)
         return Recorded(event.pos)
+
+    def _refusal(self, said: Said, held: Held, policy: Policy) -> Refused | None:
+        if held.stuck:
+            return admitted_while_stuck(said.report.fact)
+        now = END_OF_TIME if (said.service, said.report.actor) == OPERATOR else self.tx.now
+        return admitted(held.loop, said.report.fact, policy, now, self._fleet)
 
     def _key(self, held: Held, fact: Fact) -> tuple[str, Already | None]:
         """The fact's key; a snapshot gets the next number, unless it says nothing new."""
@@ -346,7 +351,7 @@ class Batch:
             held = self.held[name]
             projection = project(held.loop, self._policy_after(held.loop), held.version, held.stuck)
             self._projected[name] = projection
-            self.held[name] = replace(held, projection=projection)
+            self.held[name] = replace(held, projection=replace(projection, row=UNSAVED.row))  # the loop says the same
         self._touched.clear()
 
     def _store(self) -> None:

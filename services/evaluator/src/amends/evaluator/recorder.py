@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -33,7 +34,9 @@ from amends.evaluator.writer import Duplicate, Writer, is_connection_error
 
 log = logging.getLogger(__name__)
 BATCH = 256
-CACHED = 20_000
+CACHED = 2_000  # loops kept unpacked, some 40 kB each
+# Loops make no cycles, but there are many of them, and to look through them all is a pause of 40 ms.
+COLLECTED_AFTER = (50_000, 20, 100)
 Result = TypeVar("Result")
 
 
@@ -94,6 +97,7 @@ class Recorder:
 
     def start(self) -> None:
         """Begin to serve questions; reports are answered `unavailable` until `open`."""
+        gc.set_threshold(*COLLECTED_AFTER)
         self._thread.start()
 
     def open(self) -> None:

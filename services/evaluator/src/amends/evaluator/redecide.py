@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as exchanged
 
 from amends.common.envelope import Event, Row, event_of
 from amends.common.events import AnyFact, Decided, FixRequested, LoopStuck, TimerFired
@@ -197,4 +196,4 @@ def _under(event: Event, rules: Policy) -> Event:
     """A request as it would have been made under the other policy: its rules hold for the whole cycle."""
     if not isinstance(event.fact, FixRequested):
         return event
-    return exchanged(event, fact=event.fact.model_copy(update={"rules": rules}))
+    return event._replace(fact=event.fact.model_copy(update={"rules": rules}))

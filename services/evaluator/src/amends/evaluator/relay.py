@@ -125,6 +125,13 @@ class Relay:
                 async with asyncio.timeout(self._pace.poll):
                     await self._woken.wait()
 
+    async def finish(self, seconds: float = 2.0) -> None:
+        """A last pass, when nothing more is recorded: what a crash would leave behind, a stop need not."""
+        self._looked = float("-inf")  # `run` may have been cancelled after it published
+        with suppress(TimeoutError, *STOPPED):
+            async with asyncio.timeout(seconds):
+                await self._passed()
+
     async def _passed(self) -> bool:
         try:
             await self._pass()

@@ -114,9 +114,12 @@ class Rebuilt:
         loop = jam.loop if jam and code else self._whole(name)
         return project(loop, self.policy(loop), self.versions[name], code)
 
-    def claims(self, name: str) -> list[ClaimRow]:
-        """Every claim there ever was in a loop; its state only remembers the latest."""
-        return list(self._claims.get(name, {}).values())
+    def claims(self, name: str, *, stuck: str | None = None) -> list[ClaimRow]:
+        """Every claim there ever was in a loop, as they are kept; its state only remembers the latest."""
+        found = self._claims.get(name, {})
+        if (jam := self.stuck.get(name)) and stuck != "":
+            found = found | {(claim.n, claim.k): claim for claim in claims(jam.loop)}
+        return list(found.values())
 
     def digest(self) -> str:
         """A hash over where every loop stands: two replays of one log have the same."""

@@ -53,11 +53,12 @@ def differences(rebuilt: Rebuilt, kept: Kept, among: Collection[str] | None = No
             for left in (timers, outstanding, claims):
                 left.pop(row.loop, None)
             continue
-        expected = rebuilt.projection(row.loop, stuck=row.stuck if row.loop in rebuilt.stuck else None)
+        stuck = row.stuck if row.loop in rebuilt.stuck else None
+        expected = rebuilt.projection(row.loop, stuck=stuck)
         yield from _rows(expected, row)
         yield from _lists(row.loop, "timers", expected.timers, timers.pop(row.loop, ()))
         yield from _lists(row.loop, "outstanding", expected.outstanding, outstanding.pop(row.loop, ()))
-        yield from _lists(row.loop, "claims", rebuilt.claims(row.loop), claims.pop(row.loop, ()))
+        yield from _lists(row.loop, "claims", rebuilt.claims(row.loop, stuck=stuck), claims.pop(row.loop, ()))
     for name in missing:
         yield Difference(name, "its row", f"version {rebuilt.versions[name]}", "missing")
     for left, what in ((timers, "timers"), (outstanding, "outstanding"), (claims, "claims")):

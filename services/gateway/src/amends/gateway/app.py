@@ -6,7 +6,8 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,10 +20,10 @@ from amends.common.ops import Ops, OpsNotServed
 from amends.common.redaction import Redactor
 from amends.common.settings import Settings
 from amends.gateway.facts_api import Callers, Clash, FactsApi
-from amends.gateway.http.server import Server
 from amends.gateway.intake import Intake
 from amends.gateway.places import Places
 from amends.gateway.reporting import Desk
+from amends.gateway.server import Server
 from amends.gateway.signatures import Secrets
 
 log = logging.getLogger(__name__)
@@ -56,13 +57,14 @@ async def start(settings: Settings, recorder: Recorder) -> Gateway:
     """Listen, and report what comes in to this recorder."""
     reader = Log(settings.database)
     places = Places(reader)
-    desk = Desk(recorder, places)
+    redacted = Redactor(settings.secrets)
+    desk = Desk(recorder, places, redacted)
     secrets = Secrets(secret.get_secret_value() for secret in settings.gateway.webhook_secrets)
     try:
         callers = Callers(settings.gateway.tokens)
     except Clash as clash:
         raise NotServed(str(clash)) from clash
-    api = FactsApi(callers, desk, places, Redactor(settings.secrets), lambda: datetime.now(UTC))
+    api = FactsApi(callers, desk, places, redacted, lambda: datetime.now(UTC))
     intake = Intake(secrets, desk, frozenset(settings.our_accounts))
     server = Server({"/webhooks/github": intake.route, "/api/facts": api.route})
     host, port = settings.gateway.host, settings.gateway.port
@@ -76,18 +78,12 @@ async def start(settings: Settings, recorder: Recorder) -> Gateway:
     return Gateway(reader, server, address)
 
 
-async def run(
-    settings: Settings,
-    recorder: Recorder,
-    stop: asyncio.Event,
-    ready: Callable[[Gateway], Awaitable[None]] | None = None,
-) -> None:
-    """Serve until `stop` is set; `ready` is called with the gateway once it listens."""
+@asynccontextmanager
+async def serving(settings: Settings, recorder: Recorder) -> AsyncIterator[Gateway]:
+    """A gateway for the length of a block; what it has in hand at the end is finished."""
     gateway = await start(settings, recorder)
     try:
-        if ready:
-            await ready(gateway)
-        await stop.wait()
+        yield gateway
     finally:
         await gateway.stop()
 
@@ -117,22 +113,19 @@ async def _alone(settings: Settings) -> None:
     running: list[Gateway] = []
 
     def checks() -> dict[str, str]:
-        serving = running[0].checks() if running else {"gateway": "not listening yet"}
-        return {**serving, "nats": link.health()}
+        now = running[0].checks() if running else {"gateway": "not listening yet"}
+        return {**now, "nats": link.health()}
 
     ops = Ops(settings.ops_host, settings.ops_port, checks)
     address = ops.start()
-
-    async def ready(gateway: Gateway) -> None:
-        running.append(gateway)
-        sys.stderr.write(f"amends: gateway on {gateway.address}, health and metrics {address}\n")
-        sys.stderr.flush()
-
+    opening = asyncio.create_task(link.open())  # meanwhile reports are unavailable, and deliveries answered 503
     try:
-        async with asyncio.TaskGroup() as tasks:
-            opening = tasks.create_task(link.open())  # meanwhile reports are unavailable, and deliveries answered 503
-            await run(settings, NatsRecorder(link, SERVICE), stop, ready)
-            opening.cancel()
+        async with serving(settings, NatsRecorder(link, SERVICE)) as gateway:
+            running.append(gateway)
+            sys.stderr.write(f"amends: gateway on {gateway.address}, health and metrics {address}\n")
+            sys.stderr.flush()
+            await stop.wait()
     finally:
+        opening.cancel()
         await link.close()
         ops.stop()

@@ -7,10 +7,11 @@ requests are one and the same: a retry is answered with what is recorded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
@@ -21,13 +22,16 @@ from amends.common.policy import Count, Severity
 from amends.common.redaction import Redactor
 from amends.gateway.outside import MOST_FINDINGS, Unclear, opinion, summarised
 from amends.gateway.payloads import Unreadable, single
-from amends.gateway.places import Reference, reference
 
 # A review's number is OUTSIDE + the caller's place + his own number. All of it stays below what JavaScript can count.
 NUMBER_BITS, CALLER_BITS = 36, 16
 Number = Annotated[int, Field(ge=1, lt=2**NUMBER_BITS)]
 Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
 Words = Annotated[str, StringConstraints(max_length=20_000)]
+_KEY = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_REFERENCE = re.compile(
+    r"(?:https?://[!-~]+?/)?(?P<name>[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)(?:#|/pull/)(?P<number>[1-9][0-9]{0,8})/?"
+)
 _REMEDIES = {
     "extra_forbidden": "take it out",
     "missing": "add it",
@@ -40,6 +44,19 @@ _FIELDS = {
     "pull": "owner/repo#42, or the pull request's address",
     "type": "review.rejected, review.approved or command.given",
 }
+
+
+class Reference(NamedTuple):
+    """A pull request as people name it."""
+
+    full_name: str
+    number: int
+
+
+def reference(said: str) -> Reference | None:
+    """`owner/repo#42`, or the pull request's address."""
+    found = _REFERENCE.fullmatch(said)
+    return Reference(found["name"], int(found["number"])) if found else None
 
 
 class Asked(BaseModel):
@@ -89,10 +106,10 @@ class Approval(Asked):
 
 
 class Command(Asked):
-    """A command; the same `id` again is the same command."""
+    """A command; the same `id` (or Idempotency-Key) again is the same command."""
 
     type: Literal["command.given"]
-    id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
+    id: Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9._-]{1,100})?$")] = ""
     name: CommandName
     text: Words = ""
 
@@ -129,6 +146,15 @@ def said(body: bytes, query: Mapping[str, str]) -> Request:
 def caller(name_: str) -> int:
     """A caller's place among the numbers of reviews."""
     return int.from_bytes(sha256(name_.encode()).digest()[: CALLER_BITS // 8])
+
+
+def identified(request: Request, key: str) -> Request:
+    """A command without an id of its own goes by its Idempotency-Key; a review has its number."""
+    if not isinstance(request, Command) or request.id:
+        return request
+    if not _KEY.fullmatch(key):
+        raise Unreadable("id: give one, or an Idempotency-Key: up to 100 letters, digits, `.`, `_` and `-`")
+    return request.model_copy(update={"id": key})
 
 
 def fact(request: Request, by: str, now: datetime, redacted: Redactor) -> AnyFact:

@@ -17,11 +17,8 @@ from amends.common.identity import About, loop_name
 from amends.common.log import LogUnreachable
 from amends.common.redaction import Redactor
 from amends.common.sections import Bearer
-from amends.gateway import asking, measures
-from amends.gateway.http import heads
-from amends.gateway.http.answers import Answer, later, refusal
-from amends.gateway.http.heads import Head
-from amends.gateway.http.house import Request, Route
+from amends.gateway import asking, exchange, measures
+from amends.gateway.exchange import Answer, Head, Request, Route, later, refusal
 from amends.gateway.payloads import Unreadable
 from amends.gateway.places import Places, Pull
 from amends.gateway.reporting import Desk, Outcome
@@ -78,8 +75,8 @@ class FactsApi:
     async def _handle(self, request: Request) -> Answer:
         try:
             answer = await self._answer(request)
-        except heads.Refused as refused:
-            answer = refusal(refused.status, refused.why, refused.headers)
+        except exchange.Refused as refused:
+            answer = refused.answer
         except Unreadable as unreadable:
             answer = refusal(HTTPStatus.UNPROCESSABLE_ENTITY, str(unreadable))
         except LogUnreachable as unreachable:
@@ -100,7 +97,7 @@ class FactsApi:
         pull = await self._places.pull(about)
         if pull is None or not await self._places.listed(pull.repo, about.full_name):
             why = "no pull request of it is known here: list it in the policy, then open or touch one"
-            raise heads.Refused(HTTPStatus.NOT_FOUND, f"pull: {about.full_name}: {why}")
+            raise exchange.Refused(HTTPStatus.NOT_FOUND, f"pull: {about.full_name}: {why}")
         fact = asking.fact(wanted, token.name, self._now(), self._redacted)
         return await self._recorded(pull, fact, token.name)
 
@@ -117,15 +114,14 @@ class FactsApi:
 
 
 def _read(request: Request) -> asking.Request:
-    kind = request.head.text(b"content-type").partition(";")[0].strip().lower()
-    match kind:
+    match request.head.media:
         case "application/json":
-            return asking.asked(request.body)
+            return asking.identified(asking.asked(request.body), request.head.text(b"idempotency-key"))
         case "text/plain":
             return asking.said(request.body, request.head.asked())
         case _:
             why = "Content-Type: send application/json, or what an agent printed as text/plain"
-            raise heads.Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
+            raise exchange.Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
 
 
 def _opposite(fact: AnyFact) -> str:
@@ -167,10 +163,10 @@ def _unknown() -> Answer:
     return refusal(HTTPStatus.UNAUTHORIZED, why, {"WWW-Authenticate": "Bearer"})
 
 
-def _denied(why: str) -> heads.Refused:
-    return heads.Refused(HTTPStatus.FORBIDDEN, why)
+def _denied(why: str) -> exchange.Refused:
+    return exchange.Refused(HTTPStatus.FORBIDDEN, why)
 
 
-def _clash(pos: int) -> heads.Refused:
+def _clash(pos: int) -> exchange.Refused:
     why = f"this number or id was used before, for something else (position {pos}): take a new one"
-    return heads.Refused(HTTPStatus.CONFLICT, why)
+    return exchange.Refused(HTTPStatus.CONFLICT, why)

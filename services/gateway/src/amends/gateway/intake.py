@@ -8,10 +8,8 @@ from http import HTTPStatus
 
 from amends.common.log import LogUnreachable
 from amends.gateway import measures
+from amends.gateway.exchange import Answer, Head, Request, Route, later, refusal
 from amends.gateway.found import Ignored, Observed
-from amends.gateway.http.answers import Answer, later, refusal
-from amends.gateway.http.heads import Head
-from amends.gateway.http.house import Request, Route
 from amends.gateway.observe import observe
 from amends.gateway.payloads import Unreadable
 from amends.gateway.reporting import Desk, Outcome
@@ -48,16 +46,19 @@ class Intake:
         digest = well_formed(head.fields.get(_SIGNATURE))
         if digest is None or not self._secrets.signed(request.body, digest):
             return _unsigned()
+        with measures.WEBHOOK_SECONDS.time():
+            return await self._believed(head, request.body)
+
+    async def _believed(self, head: Head, body: bytes) -> Answer:
         event = head.text(b"x-github-event")
         delivery = head.text(b"x-github-delivery")
         audit = {"event": event[:64], "delivery": delivery if _DELIVERY.fullmatch(delivery) else ""}
         if not _EVENT.fullmatch(event):
             return _unreadable(audit, "X-GitHub-Event: it is missing")
-        if head.text(b"content-type").partition(";")[0].strip().lower() != "application/json":
-            why = "Content-Type: choose application/json for the webhook"
-            return _unreadable(audit, why, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        if head.media != "application/json":
+            return _unreadable(audit, "Content-Type: choose application/json for the webhook")
         try:
-            found = observe(event, request.body, self._ours)
+            found = observe(event, body, self._ours)
             outcome = await self._desk.report(found) if isinstance(found, Observed) else found
         except Unreadable as unreadable:
             return _unreadable(audit, str(unreadable))
@@ -72,17 +73,17 @@ def _unsigned() -> Answer:
     return refusal(HTTPStatus.UNAUTHORIZED, why)
 
 
-def _unreadable(audit: dict[str, str], why: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> Answer:
+def _unreadable(audit: dict[str, str], why: str) -> Answer:
     log.warning("a delivery cannot be read", extra=audit | {"why": why})
     measures.delivered(audit["event"], "unreadable")
-    return refusal(status, why)
+    return refusal(HTTPStatus.BAD_REQUEST, why)
 
 
 def _ignored(audit: dict[str, str], found: Ignored) -> Answer:
     where = {"repo": found.repo, "full_name": found.full_name}
     log.info("a delivery is ignored", extra={**audit, **where, "why": found.reason})
     measures.delivered(audit["event"], "ignored")
-    return Answer(HTTPStatus.OK, {"ignored": found.reason})
+    return Answer(HTTPStatus.ACCEPTED, {"ignored": found.reason})
 
 
 def _told(audit: dict[str, str], outcome: Outcome) -> Answer:
@@ -92,4 +93,5 @@ def _told(audit: dict[str, str], outcome: Outcome) -> Answer:
     log.warning("a delivery is not recorded", extra={**audit, "outcome": outcome.kind, "why": outcome.why})
     if outcome.kind == "unavailable":
         return later("it may or may not be in the log: deliver it again")
-    return refusal(HTTPStatus.BAD_REQUEST, outcome.why)
+    # For good: GitHub would only send the same again. What it was is kept in `parked`, where somebody can look at it.
+    return Answer(HTTPStatus.ACCEPTED, {"recorded": outcome.positions, "refused": outcome.why})

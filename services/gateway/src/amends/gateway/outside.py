@@ -6,7 +6,8 @@
     SUMMARY: The token is logged, and the retry never stops.
 
 The last of each field counts: what is above it may be the prompt. `BLOCKING_ISSUES`, a JSON list of objects with
-`severity` and `description`, is understood too. Nothing said is not approval.
+`severity` and `description`, is understood too. Nothing said is not approval, and neither is
+one with findings that are grave.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def opinion(text: str) -> Opinion:
     summary = _last(said["SUMMARY"])[:LONGEST]
     severity = next((_SEVERITIES[word] for word in map(_word, reversed(said["SEVERITY"])) if word in _SEVERITIES), None)
     findings = tuple(_issues(_last(said["BLOCKING_ISSUES"])))[:MOST_FINDINGS]
-    if result and not any(finding.severity in _GRAVE for finding in findings):
+    grave = severity in _GRAVE and _last(said["FINDINGS_COUNT"]) not in {"", "0"}
+    if result and not grave and not any(finding.severity in _GRAVE for finding in findings):
         return Opinion(approved=True, summary=summary)
     if not findings and not summary:
         raise Unclear("SUMMARY: say what is to be changed")
@@ -84,8 +86,9 @@ def _fields(text: str) -> Mapping[str, list[str]]:
         field: [] for field in ("REVIEW_RESULT", "FINDINGS_COUNT", "SEVERITY", "SUMMARY", "BLOCKING_ISSUES")
     }
     found = list(_FIELD.finditer(text))
-    for match, following in zip(found, [*found[1:], None], strict=True):
-        rest = text[match.end() : following.start() if following else len(text)]
+    ends = [*(one.start() for one in found[1:]), len(text)]
+    for match, end in zip(found, ends, strict=False):  # where nothing is found there is still an end
+        rest = text[match.end() : end]
         said[match["field"].upper()].append(rest.partition("\n\n")[0].strip())
     return said
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -15,15 +14,13 @@ from amends.common.github.models import Part, Words
 from amends.common.identity import INSTALLATION
 from amends.common.policy import Overrides, merged
 from amends.common.rows import LoopRow
+from amends.gateway.asking import Reference
 from amends.gateway.found import Access
 
 POLICY_SECONDS = 1.0  # how old what we know of the policy may be
 SCAN_SECONDS = 30.0  # how often all loops of a repository are looked through for a commit that nobody told us of
 MOST_HEADS = 50_000
 MOST_LOOPS = 10_000
-_REFERENCE = re.compile(
-    r"(?:https?://[!-~]+?/)?(?P<name>[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)(?:#|/pull/)(?P<number>[1-9][0-9]{0,8})/?"
-)
 
 
 class Shelf(Protocol):
@@ -41,19 +38,6 @@ class Pull(NamedTuple):
 
     repo: int
     number: int
-
-
-class Reference(NamedTuple):
-    """A pull request as people name it."""
-
-    full_name: str
-    number: int
-
-
-def reference(said: str) -> Reference | None:
-    """`owner/repo#42`, or the pull request's address."""
-    found = _REFERENCE.fullmatch(said)
-    return Reference(found["name"], int(found["number"])) if found else None
 
 
 class Places:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from amends.common.answers import Already, Answer, Recorded, Recorder, Refused, Report, Unavailable
-from amends.common.events import AnyFact, PrObserved
+from amends.common.events import AnyFact, CommandGiven, PrObserved
 from amends.common.identity import About
+from amends.common.redaction import Redactor
 from amends.gateway.found import Ignored, Observed
 from amends.gateway.places import Places, Pull
 
-MOST_REMEMBERED = 20_000
 _NOT_NOW = frozenset({"busy", "not_ready"})
 
 
@@ -29,12 +28,12 @@ class Outcome:
 
 
 class Desk:
-    """Reports for the gateway. What it remembers only saves work: without it the log says `already`."""
+    """Reports for the gateway."""
 
-    def __init__(self, recorder: Recorder, places: Places) -> None:
+    def __init__(self, recorder: Recorder, places: Places, redacted: Redactor) -> None:
         self._recorder = recorder
         self._places = places
-        self._stands: OrderedDict[Pull, PrObserved] = OrderedDict()
+        self._redacted = redacted
 
     async def report(self, found: Observed) -> Outcome | Ignored:
         """Have it recorded. Everything that one delivery says comes to the recorder together."""
@@ -44,16 +43,24 @@ class Desk:
         said = await self._placed(found)
         if not said:
             return Ignored("nobody_concerned", found.repo, found.full_name)
-        outcome = await self.send([_report(pull, fact, found.actor) for pull, fact in said])
-        if outcome.kind == "recorded":
-            self._remember(said)
-        return outcome
+        return await self.send([_report(pull, self._discreet(fact), found.actor) for pull, fact in said])
 
     async def send(self, reports: Sequence[Report]) -> Outcome:
         """Report all of them, and answer with what is worst."""
         if len(reports) == 1:
             return combined([await self._recorder.report(reports[0])])
         return combined(await asyncio.gather(*(self._recorder.report(report) for report in reports)))
+
+    def _discreet(self, fact: AnyFact) -> AnyFact:
+        """The fact without our own secrets; whatever looks like one was taken out of its words before."""
+        match fact:
+            case CommandGiven(text=text) if text:
+                return fact.model_copy(update={"text": self._redacted(text)})
+            case PrObserved(title=title, labels=labels):
+                changed = {"title": self._redacted(title), "labels": tuple(map(self._redacted, labels))}
+                return fact.model_copy(update=changed)
+            case _:
+                return fact
 
     async def _placed(self, found: Observed) -> list[tuple[Pull, AnyFact]]:
         if found.access is not None:
@@ -62,23 +69,7 @@ class Desk:
         if found.check is not None:
             numbers = await self._places.headed_by(found.repo, found.full_name, found.check.head)
             return [(Pull(found.repo, number), found.check) for number in numbers]
-        said = [(Pull(found.repo, number), fact) for number, fact in found.facts]
-        return [(pull, fact) for pull, fact in said if len(said) == 1 or not self._is_old(pull, fact)]
-
-    def _is_old(self, pull: Pull, fact: AnyFact) -> bool:
-        """Whether it says in passing how a pull request stands, and everybody knows."""
-        known = self._stands.get(pull) if isinstance(fact, PrObserved) else None
-        return known is not None and known == fact.model_copy(update={"updated_at": known.updated_at})
-
-    def _remember(self, said: Sequence[tuple[Pull, AnyFact]]) -> None:
-        for pull, fact in said:
-            if isinstance(fact, PrObserved):
-                self._stands[pull] = fact
-                self._stands.move_to_end(pull)
-                if len(self._stands) > MOST_REMEMBERED:
-                    self._stands.popitem(last=False)
-            elif fact.slot == "pr":
-                self._stands.pop(pull, None)
+        return [(Pull(found.repo, number), fact) for number, fact in found.facts]
 
 
 def _report(pull: Pull, fact: AnyFact, actor: str) -> Report:
@@ -93,4 +84,4 @@ def combined(answers: Sequence[Answer]) -> Outcome:
     others = [answer for answer in answers if isinstance(answer, Refused | Unavailable)]
     why = "; ".join(answer.detail for answer in others)
     never = all(isinstance(answer, Refused) and answer.reason not in _NOT_NOW for answer in others)
-    return Outcome("refused" if never else "unavailable", why, answers=answers)
+    return Outcome("refused" if never else "unavailable", why, kept, answers)

@@ -25,6 +25,7 @@ _LOG = logging.getLogger(__name__)
 GROUP = "evaluators"
 # Nothing else is answered: we may publish where the one who asks may not, and must not be made to do it for him.
 _INBOX = re.compile(r"_INBOX(\.[A-Za-z0-9_-]+)+")
+_FAREWELL = 2.0  # seconds for the last answers to leave
 AT_ONCE = 1_024  # requests in hand; more wait in the client, and what waits too long is asked again
 
 Serve = Callable[[str, bytes], Awaitable[bytes]]
@@ -98,9 +99,13 @@ class Requests:
         await asyncio.gather(*(_let_go(subscriber) for subscriber in broker.subscribers))
         if self._in_hand:
             await asyncio.wait(self._in_hand, timeout=patience)
-        with suppress(NatsError, OSError):  # without a server there is nobody to take leave of
-            await broker.stop()
+        # FastStream would have nats-py drain, which takes half a minute with a hung server, and cannot be stopped.
+        with suppress(NatsError, OSError):
+            async with asyncio.timeout(_FAREWELL):
+                await connection.flush()
         await connection.close()
+        with suppress(NatsError):  # that the connection is closed
+            await broker.stop()
 
     def _served(self) -> dict[str, Serve]:
         return {

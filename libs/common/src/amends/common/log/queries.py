@@ -55,4 +55,4 @@ def known_blobs(connection: Connection, shas: Sequence[str]) -> set[str]:
 def rows_of(result: CursorResult[*tuple[Any, ...]]) -> list[Row]:
     """The events of a result, from the driver itself: there may be very many."""
     with result:
-        return [Row(*columns) for columns in result.cursor.fetchall()]
+        return list(map(Row._make, result.cursor.fetchall()))

@@ -42,7 +42,7 @@ class Tx:
 
     def known(self, pairs: Sequence[Pair]) -> dict[Pair, Row]:
         """Those of the keys that are in the log, with their events."""
-        return {(columns[1], columns[3]): Row(*columns) for columns in self._asked(self._statements.known, pairs)}
+        return {(columns[1], columns[3]): Row._make(columns) for columns in self._asked(self._statements.known, pairs)}
 
     def row(self, pos: int) -> Row | None:
         """The event at this position."""
