@@ -131,11 +131,12 @@ class Desk:
 
     def fix(self, fetched: CommentsFetched) -> None:
         """A fixer that has an answer for everything whose words it gets, and changes nothing."""
-        step = {"n": fetched.n, "k": fetched.k, "run": "run-1"}
+        n, k = fetched.n, fetched.k
         verdicts = tuple(
             Verdict(item=one.item, version=one.version, judgement=Judgement.ANSWERED) for one in self.words(fetched)
         )
-        for fact in (FixStarted(holder="fixer/0", **step), FixPrepared(base=fetched.head, verdicts=verdicts, **step)):
+        started = FixStarted(n=n, k=k, run="run-1", holder="fixer/0")
+        for fact in (started, FixPrepared(n=n, k=k, run="run-1", base=fetched.head, verdicts=verdicts)):
             self.book.record(Said("fixer", Report(fact=fact, about=About(loop=self.name))))
 
     def last(self, kind: type[FactT]) -> FactT:

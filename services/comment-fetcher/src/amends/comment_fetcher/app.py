@@ -28,7 +28,7 @@ from amends.common.events import (
     ReviewCommented,
     ReviewRejected,
 )
-from amends.common.github.client import Client
+from amends.common.github.client import Client, Nobody
 from amends.common.logs import set_up
 from amends.common.ops import Ops, OpsNotServed
 from amends.common.settings import Settings
@@ -77,7 +77,7 @@ class Fetcher:
         ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
         return {
             "comment-fetcher": (ended or troubles or ["ok"])[0],
-            "reconcile": self.reconciler.trouble,
+            "reconcile": self.reconciler.health(),
         }
 
 
@@ -127,11 +127,11 @@ def serve(settings: Settings) -> int:
     if not settings.nats_url:
         sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
         return USAGE
-    if not settings.github.known:
-        sys.stderr.write("amends: GitHub does not know us: set github.app_id and its private key, or github.token\n")
-        return USAGE
     try:
         asyncio.run(_alone(settings))
+    except Nobody as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return USAGE
     except OpsNotServed as error:
         sys.stderr.write(f"amends: {error}\n")
         return UNREACHABLE
