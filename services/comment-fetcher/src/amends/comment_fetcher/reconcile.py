@@ -39,6 +39,7 @@ _SOON = 30.0
 _HOUR = 3_600.0
 _ANSWER_SECONDS = 30.0
 _PATIENCE = 900.0
+_SETTLING = 3.0
 _AT_ONCE = 64  # reports that wait together make one transaction
 # What no date and no count betrays (a resolved thread, an edit) is found when a pull request is read all the same.
 _WHOLE_SECONDS = {"webhooks": 3_600.0, "poll": 600.0}
@@ -241,7 +242,7 @@ class Reconciler:
         about = About(repo=key[0], number=key[1])
         tally.found += await self._send([Report(fact=fact, about=about) for fact in fresh])
         said = frozenset(map(_name, facts))
-        self._known[key] = Known(looks, self.clock(), before(snapshot, self.ours), said)
+        self._known[key] = Known(_settled(looks, reach.now), self.clock(), before(snapshot, self.ours), said)
 
     async def _send(self, reports: Sequence[Report]) -> int:
         """Report all of it, how it stands first; how many of them were news."""
@@ -258,6 +259,11 @@ class Reconciler:
 
     async def _reported(self, report: Report) -> object:
         return await report_until_answered(self.recorder, report, _ANSWER_SECONDS)
+
+
+def _settled(looks: OpenSeen, now: float) -> OpenSeen | None:
+    """How it looks, unless it may change and look the same: GitHub's dates have whole seconds."""
+    return looks if looks.updated_at and looks.updated_at.timestamp() < now - _SETTLING else None
 
 
 def _page(reach: Reach, data: dict[str, object]) -> OpenPage:
