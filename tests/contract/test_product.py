@@ -36,7 +36,8 @@ MADE = {
 
 
 def test_all_documents_of_the_product_are_here() -> None:
-    assert {name for name in vars(documents) if name.endswith("_document")} == set(MADE)
+    makers = {name for name in vars(documents) if name.endswith("_document")}
+    assert makers == set(MADE)
 
 
 @pytest.mark.parametrize("text", [one.text for made in MADE.values() for one in made])

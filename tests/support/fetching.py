@@ -10,18 +10,16 @@ from typing import TypeVar
 import pytest
 
 from amends.comment_fetcher.app import Answers
-from amends.comment_fetcher.authors import Rules
+from amends.comment_fetcher.authors import Authors, Rules
 from amends.comment_fetcher.collect import Collector
 from amends.comment_fetcher.reconcile import Reconciler
 from amends.common.answers import Answer, Followed, Go, Report, Stop
 from amends.common.envelope import Event
 from amends.common.events import (
     AnyFact,
-    Closed,
     CommentsFailed,
     CommentsFetched,
     FixPrepared,
-    FixRequested,
     FixStarted,
     Judgement,
     PolicyChanged,
@@ -131,17 +129,15 @@ class Desk:
         await self.react()
         self.book.waits(60)
 
-    def fix(self, fetched: CommentsFetched) -> list[Closed]:
-        """A fixer that has an answer for everything that is open, and changes nothing."""
-        requested = self.last(FixRequested)
-        done = set(requested.closed)
-        open_items = [Closed(item=one.id, version=one.version) for one in fetched.items if not one.resolved]
-        judged = [one for one in open_items if one not in done]
-        step = {"n": fetched.n, "k": fetched.k, "run": "run-1"}
-        verdicts = tuple(Verdict(item=one.item, version=one.version, judgement=Judgement.ANSWERED) for one in judged)
-        for fact in (FixStarted(holder="fixer/0", **step), FixPrepared(base=fetched.head, verdicts=verdicts, **step)):
+    def fix(self, fetched: CommentsFetched) -> None:
+        """A fixer that has an answer for everything whose words it gets, and changes nothing."""
+        n, k = fetched.n, fetched.k
+        verdicts = tuple(
+            Verdict(item=one.item, version=one.version, judgement=Judgement.ANSWERED) for one in self.words(fetched)
+        )
+        started = FixStarted(n=n, k=k, run="run-1", holder="fixer/0")
+        for fact in (started, FixPrepared(n=n, k=k, run="run-1", base=fetched.head, verdicts=verdicts)):
             self.book.record(Said("fixer", Report(fact=fact, about=About(loop=self.name))))
-        return judged
 
     def last(self, kind: type[FactT]) -> FactT:
         return next(event.fact for event in reversed(self.book.events()) if isinstance(event.fact, kind))
@@ -164,11 +160,9 @@ async def at_work(book: Book, scene: Scene, rules: Overrides = RULES, seconds: f
         recorder = BookRecorder(book)
         ours = frozenset({scene.app.account_id})
         collector = Collector(client, recorder, ours, seconds)
-        answers = Answers(client, collector, Rules(client))
+        answers = Answers(collector, Authors(client), Rules(client))
         settings = Fetcher(mode="poll")
-        reconciler = Reconciler(
-            client, recorder, recorder.followed, settings, ours, collector.reader, collector.lost
-        )
+        reconciler = Reconciler(client, recorder, recorder.followed, settings, ours, collector.reader, collector.lost)
         desk = Desk(book, scene, client, recorder, answers, reconciler)
         desk.rules(rules)
         yield desk

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from amends.cli import doctor, double, events, explain, loops, parked, replay, report, running, upkeep
+from amends.cli import doctor, double, events, explain, loops, parked, reconcile, replay, report, running, upkeep
 
 OK, INTERRUPTED = 0, 130
 
@@ -46,7 +46,7 @@ def cli() -> None:
 
 for command in (
     *(running.up, running.run, loops.loops, events.events, explain.explain, replay.replay),
-    *(parked.parked, report.report, doctor.doctor, upkeep.migrate, upkeep.restore),
+    *(parked.parked, report.report, reconcile.reconcile, doctor.doctor, upkeep.migrate, upkeep.restore),
     double.double,
 ):
     cli.add_command(command)

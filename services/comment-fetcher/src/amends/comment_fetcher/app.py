@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from amends.comment_fetcher.authors import Rules, checked
+from amends.comment_fetcher.authors import Authors, Rules
 from amends.comment_fetcher.collect import Collector, Said
 from amends.comment_fetcher.reconcile import Following, Reconciler
 from amends.common.answers import Recorder
@@ -28,7 +28,7 @@ from amends.common.events import (
     ReviewCommented,
     ReviewRejected,
 )
-from amends.common.github.client import Client
+from amends.common.github.client import Client, Nobody
 from amends.common.logs import set_up
 from amends.common.ops import Ops, OpsNotServed
 from amends.common.settings import Settings
@@ -45,8 +45,8 @@ _MOST_MISSED = 100
 class Answers:
     """What the comment-fetcher does about each event that it reacts to."""
 
-    client: Client
     collector: Collector
+    authors: Authors
     rules: Rules
 
     async def answer(self, event: Event) -> Sequence[Said]:
@@ -55,7 +55,7 @@ class Answers:
             case FixRequested():
                 return await self.collector.collect(event)
             case ReviewRejected() | ReviewApproved() | ReviewCommented() | CommandGiven() as fact:
-                return await checked(self.client, event, fact)
+                return await self.authors.checked(event, fact)
             case PrObserved():
                 return await self.rules.looked_up(event)
             case _:
@@ -77,14 +77,15 @@ class Fetcher:
         ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
         return {
             "comment-fetcher": (ended or troubles or ["ok"])[0],
-            "reconcile": self.reconciler.trouble,
+            "reconcile": self.reconciler.health(),
         }
 
 
 def answers(settings: Settings, client: Client, recorder: Recorder) -> Answers:
     """The handler of events, connected to nothing yet."""
     ours = frozenset(settings.our_accounts)
-    return Answers(client, Collector(client, recorder, ours, settings.fetcher.collect_seconds), Rules(client))
+    collector = Collector(client, recorder, ours, settings.fetcher.collect_seconds)
+    return Answers(collector, Authors(client), Rules(client))
 
 
 @asynccontextmanager
@@ -126,11 +127,11 @@ def serve(settings: Settings) -> int:
     if not settings.nats_url:
         sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
         return USAGE
-    if not settings.github.known:
-        sys.stderr.write("amends: GitHub does not know us: set github.app_id and its private key, or github.token\n")
-        return USAGE
     try:
         asyncio.run(_alone(settings))
+    except Nobody as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return USAGE
     except OpsNotServed as error:
         sys.stderr.write(f"amends: {error}\n")
         return UNREACHABLE

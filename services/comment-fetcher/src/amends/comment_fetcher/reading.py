@@ -7,9 +7,8 @@ version, is asked for by its name. Words that are remembered are used only where
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -103,6 +102,10 @@ class Reader:
     def __init__(self, memory: Memory | None = None) -> None:
         self._memory = memory or Memory()
 
+    def forget(self) -> None:
+        """Begin anew with everything."""
+        self._memory = Memory()
+
     async def read(self, reach: Reach, number: int, expects: Sequence[str] = ()) -> Snapshot:
         """All of it, or an exception: never a part. What is expected and in no list is looked up by itself."""
         for _ in range(_TRIES):
@@ -118,7 +121,11 @@ class Reader:
         if kept.bodies:
             index, pages, bodies = await self._index(reach, number, kept), kept.pages, dict(kept.bodies)
         else:
-            index, (listed, pages) = await _both(self._index(reach, number, kept), _words(reach, number, kept.pages))
+            work: tuple[Awaitable[Any], ...] = (
+                self._index(reach, number, kept),
+                _words(reach, number, kept.pages),
+            )
+            index, (listed, pages) = await together(work)
             bodies = {body.id: body for body in listed}
         threads = index.threads()
         names = wanted(threads, bodies)
@@ -260,15 +267,6 @@ def _name(entry: ThreadSeen | ReviewSeen | TalkSeen | CheckSeen | Reply) -> str:
 
 async def _words(reach: Reach, number: int, known: int) -> tuple[list[ReviewComment], int]:
     return await reach.every(f"/pulls/{number}/comments", _REMARKS, known, MOST_PAGES)
-
-
-async def _both(index: Any, words: Any) -> tuple[Index, tuple[list[ReviewComment], int]]:  # noqa: ANN401 - coroutines
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            one, other = tasks.create_task(index), tasks.create_task(words)
-    except ExceptionGroup as group:
-        raise group.exceptions[0] from group
-    return one.result(), other.result()
 
 
 class _Node(Part):

@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 _SOON = 30.0
 _HOUR = 3_600.0
 _ANSWER_SECONDS = 30.0
+_PATIENCE = 900.0
+_SETTLING = 3.0
 _AT_ONCE = 64  # reports that wait together make one transaction
 # What no date and no count betrays (a resolved thread, an edit) is found when a pull request is read all the same.
 _WHOLE_SECONDS = {"webhooks": 3_600.0, "poll": 600.0}
@@ -106,7 +108,7 @@ class Reconciler:
     reader: Reader = field(default_factory=Reader)
     lost: set[int] = field(default_factory=set)
     clock: Callable[[], float] = time.monotonic
-    trouble: str = "ok"
+    trouble: str = ""
 
     def __post_init__(self) -> None:
         self._budget = Budget(self.settings.budget, self.clock)
@@ -115,6 +117,7 @@ class Reconciler:
         self._known: dict[tuple[int, int], Known] = {}
         self._policies: dict[int, str] = {}
         self._out_of_reach: set[str] = set()
+        self._whole_at = self.clock()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Round after round until it is time to stop; a round that is under way is left where it is."""
@@ -122,10 +125,18 @@ class Reconciler:
             await _unless(stop, self._round())
             await _unless(stop, asyncio.sleep(self.settings.poll_seconds))
 
+    def health(self) -> str:
+        """`ok`, or what has been in the way for so long that somebody should know."""
+        blind = self.clock() - self._whole_at
+        patient = blind < max(_PATIENCE, 5 * self.settings.poll_seconds)
+        return "ok" if patient or not self.trouble else f"nothing was seen whole for {blind:.0f} s: {self.trouble}"
+
     async def _round(self) -> None:
         tally = await self.look()
-        self.trouble = "ok" if not tally.missed else "; ".join(tally.missed)[:400]
-        if tally.missed:
+        self.trouble = "; ".join(tally.missed)[:400]
+        if not tally.missed:
+            self._whole_at = self.clock()
+        else:
             log.warning("reconciling was cut short", extra={"missed": tally.missed[:10]})
         measures.reconciled(tally.found, whole=not tally.missed)
 
@@ -231,7 +242,7 @@ class Reconciler:
         about = About(repo=key[0], number=key[1])
         tally.found += await self._send([Report(fact=fact, about=about) for fact in fresh])
         said = frozenset(map(_name, facts))
-        self._known[key] = Known(looks, self.clock(), before(snapshot, self.ours), said)
+        self._known[key] = Known(_settled(looks, reach.now), self.clock(), before(snapshot, self.ours), said)
 
     async def _send(self, reports: Sequence[Report]) -> int:
         """Report all of it, how it stands first; how many of them were news."""
@@ -248,6 +259,11 @@ class Reconciler:
 
     async def _reported(self, report: Report) -> object:
         return await report_until_answered(self.recorder, report, _ANSWER_SECONDS)
+
+
+def _settled(looks: OpenSeen, now: float) -> OpenSeen | None:
+    """How it looks, unless it may change and look the same: GitHub's dates have whole seconds."""
+    return looks if looks.updated_at and looks.updated_at.timestamp() < now - _SETTLING else None
 
 
 def _page(reach: Reach, data: dict[str, object]) -> OpenPage:

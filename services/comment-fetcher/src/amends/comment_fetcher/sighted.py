@@ -47,7 +47,7 @@ class Sight:
     """How to look: who we are, what time it is on GitHub, and which checks fail on the base too."""
 
     ours: frozenset[int]
-    now: datetime
+    at: datetime
     on_base: frozenset[str] = frozenset()
 
 
@@ -92,7 +92,7 @@ def _order(said: Said, sight: Sight) -> Iterator[CommandGiven]:
     comment, by = said.comment, said.comment.user
     at = comment.submitted_at if isinstance(comment, Review) else comment.created_at
     edited_by_another = said.edited and (said.editor is None or by is None or said.editor.id != by.id)
-    if said.minimized or edited_by_another or at is None or sight.now - at > ORDERS_FOR:
+    if said.minimized or edited_by_another or at is None or sight.at - at > ORDERS_FOR:
         return
     if order := commanded(comment, sight.ours):
         yield order
