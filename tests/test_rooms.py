@@ -46,6 +46,7 @@ PURE = [
     "amends.common.redaction",
     "amends.common.rows",
     "amends.common.standing",
+    "amends.common.state",
     "amends.common.upcast",
     "amends.evaluator.admission",
     "amends.evaluator.decider",

@@ -7,7 +7,7 @@ import pytest
 from amends.cli.orders import ORDERS, WORDS
 from amends.common.log import Log
 from amends.common.loop import Loop
-from amends.evaluator.projections import load
+from amends.common.state import load
 from tests.cli.conftest import HOSTILE, opened
 from tests.support.command import called, lines, ran, started
 from tests.support.facts import command, policy_changed

@@ -13,7 +13,7 @@ from amends.common.envelope import FACTS, GENESIS, encode, event_of, rehashed
 from amends.common.loop import Loop, evolve
 from amends.common.policy import Policy
 from amends.common.standing import counting, requests, status, timers
-from amends.evaluator.projections import dump, load
+from amends.common.state import dump, load
 from tests.support.corpus import ADD, SINGLES, STORY, Line, folded, read, written
 
 PARTS = (SINGLES, STORY)

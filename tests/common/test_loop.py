@@ -23,7 +23,7 @@ from amends.common.events import (
 from amends.common.loop import Loop, added, evolve, micros, number, snapshot_updated, snapshot_value
 from amends.common.policy import Policy
 from amends.common.standing import blocked, obstacles, requests, status, timers, window
-from amends.evaluator.projections import dump, load
+from amends.common.state import dump, load
 from tests.support.examples import EXAMPLES
 from tests.support.facts import (
     HEAD,

@@ -6,8 +6,8 @@ import pytest
 
 from amends.common.loop import Loop
 from amends.common.policy import Overrides
+from amends.common.state import load
 from amends.evaluator.audit import drifted, events
-from amends.evaluator.projections import load
 from amends.evaluator.redecide import Redecided, redecide
 from amends.evaluator.replay import Rebuilt, rebuild
 from tests.support.facts import EVE, TOM, aside, command, comment, policy_changed, rejected
@@ -24,7 +24,7 @@ from tests.support.scribe import (
 
 COPIED = """
     INSERT INTO loops SELECT '9-pr-9', version, pos, kind, repo, number, full_name, title, url, status, n, used, human,
-    blocked, updated, stuck, state FROM loops WHERE kind = 'change'"""
+    blocked, updated, stuck, state, folded FROM loops WHERE kind = 'change'"""
 # As if another program had got the loop stuck: that one would have left its mark at the log's end, too.
 NEWER = ("UPDATE loops SET stuck = '0.0.9' WHERE kind = 'change'", "UPDATE head SET code = '0.0.9'")
 

@@ -15,8 +15,8 @@ from amends.common.events import AuthorChecked, Fact, FixRequested, ReviewApprov
 from amends.common.identity import About, policy_loop
 from amends.common.loop import Loop
 from amends.common.standing import opinions, policy_for
+from amends.common.state import load
 from amends.evaluator.migrate import migrate
-from amends.evaluator.projections import load
 from tests.support.asynchronous import asynchronous
 from tests.support.book import fired
 from tests.support.gateway import REPO, Json, Running, about, delivery, example, gateway, line, remark, review

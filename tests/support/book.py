@@ -22,11 +22,12 @@ from amends.common.log import ClaimRow, Log, LoopRow, OutstandingRow, TimerRow
 from amends.common.loop import EPOCH, Loop, evolve
 from amends.common.policy import Policy
 from amends.common.standing import policy_for
+from amends.common.state import load
 from amends.evaluator.admission import may
 from amends.evaluator.batch import CODE, Batch, Held, Said
 from amends.evaluator.decider import Decisions, decide
 from amends.evaluator.migrate import migrate
-from amends.evaluator.projections import load, project
+from amends.evaluator.projections import project
 from amends.evaluator.writer import Writer
 from tests.support.logs import empty
 from tests.support.postgres import Server

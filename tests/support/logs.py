@@ -117,7 +117,7 @@ def loop_row(loop: str = LOOP, version: int = 1, pos: int = 1, state: bytes = b"
     """A loop of pull request 42; vary it with `_replace`."""
     return LoopRow(
         loop, version, pos, "change", 7, 42, "Owner/Repo", "Title", "https://github.com/Owner/Repo/pull/42",
-        "watching", 0, 0, False, "", 0, "", state,
+        "watching", 0, 0, False, "", 0, "", version, state,
     )  # fmt: skip
 
 

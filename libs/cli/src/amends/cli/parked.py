@@ -60,7 +60,7 @@ _COLUMNS = ("pos", "service", "loop", "error")
 
 def _given_up(log: Log) -> list[dict[str, object]]:
     """Requests that are still open and that their service has put aside."""
-    from amends.evaluator.projections import load
+    from amends.common.state import load
 
     found: list[dict[str, object]] = []
     for request in log.outstanding():

@@ -30,7 +30,7 @@ def reconcile(repository: str) -> None:
         return await look_around(link, repository, SECONDS)
 
     try:
-        looked = linked(ask, settings())
+        looked = linked(ask, settings(), "cli")
     except Unanswered as unanswered:
         raise NotReachable(
             f"no comment-fetcher answers ({shown(str(unanswered))}): is GitHub configured where amends runs?"

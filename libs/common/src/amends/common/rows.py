@@ -21,7 +21,10 @@ class Head(NamedTuple):
 
 
 class LoopRow(NamedTuple):
-    """A loop as it stands at `version`. `stuck` is the code version it is stuck under; lists leave `state` out."""
+    """A loop as it stands at `version`. `stuck` is the code version it is stuck under; lists leave `state` out.
+
+    What is stored as `state` is of version `folded`; whoever reads a single loop gets it as of `version`.
+    """
 
     loop: str
     version: int
@@ -39,6 +42,7 @@ class LoopRow(NamedTuple):
     blocked: str
     updated: int
     stuck: str
+    folded: int = 0
     state: bytes = b""
 
 
@@ -47,8 +51,8 @@ class Stored(NamedTuple):
 
     version: int
     stuck: str
+    folded: int
     state: bytes
-    pos: int
 
 
 class TimerRow(NamedTuple):

@@ -19,11 +19,12 @@ from amends.common.frozen import replace
 from amends.common.identity import INSTALLATION, loop_name, policy_loop
 from amends.common.loop import DAY, Loop, Spent, evolve, snapshot_updated, snapshot_value
 from amends.common.policy import Policy
-from amends.common.rows import Head
+from amends.common.rows import Head, Stored
 from amends.common.standing import policy_for
+from amends.common.state import caught_up, load
 from amends.evaluator.admission import Fleet, admitted, admitted_while_stuck, held_by_another
 from amends.evaluator.decider import Decisions, alarm, decide
-from amends.evaluator.projections import UNSAVED, Projection, load, project
+from amends.evaluator.projections import UNSAVED, Projection, project
 from amends.evaluator.writer import Tx
 
 CODE = installed("amends-evaluator")
@@ -173,19 +174,26 @@ class Batch:
             else:
                 self.held[name] = Held(Loop(name))
         for name, stored in (self.tx.stored(stale) if stale else {}).items():
-            self.held[name] = Held(load(stored.state), stored.version, stored.stuck)
+            self.held[name] = self._read(stored, name)
 
     def _take(self, name: str, cached: Held) -> None:
         self.held[name] = cached
         if cached.projection:
             self._saved[name] = cached.projection
 
+    def _read(self, stored: Stored, name: str) -> Held:
+        loop = load(stored.state)
+        if stored.stuck or stored.folded >= stored.version:
+            return Held(loop, stored.version, stored.stuck)
+        try:
+            return Held(caught_up(loop, self.tx.history(name, stored.folded)), stored.version)
+        except Exception:  # noqa: BLE001 - whatever our own code raises, its facts are safe
+            return Held(loop, stored.version, self.code)
+
     def _unstuck(self, held: Held) -> Held:
         """A loop that an older program could not fold, folded again from the beginning."""
-        loop = Loop(held.loop.id)
         try:
-            for row in self.tx.history(loop.id):
-                loop = evolve(loop, event_of(row))
+            loop = caught_up(Loop(held.loop.id), self.tx.history(held.loop.id))
         except Exception:  # noqa: BLE001 - whatever our own code raises, the loop stays stuck and its facts safe
             return replace(held, stuck=self.code)
         return Held(loop, held.version)
@@ -367,9 +375,12 @@ class Batch:
     def _project(self) -> None:
         for name in self._touched:
             held = self.held[name]
-            projection = project(held.loop, self._policy_after(held.loop), held.version, held.stuck)
+            saved = self._saved.get(name)
+            kept = saved.row if saved else None
+            projection = project(held.loop, self._policy_after(held.loop), held.version, held.stuck, kept)
             self._projected[name] = projection
-            self.held[name] = replace(held, projection=replace(projection, row=UNSAVED.row))  # the loop says the same
+            row = projection.row._replace(state=b"", title="", url="")  # the loop says the same
+            self.held[name] = replace(held, projection=replace(projection, row=row))
         self._touched.clear()
 
     def _store(self) -> None:

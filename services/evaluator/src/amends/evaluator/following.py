@@ -7,7 +7,7 @@ from typing import Protocol
 from amends.common.answers import Followed
 from amends.common.identity import INSTALLATION
 from amends.common.rows import LoopRow
-from amends.evaluator.projections import load
+from amends.common.state import load
 
 MOST_LOOPS = 10_000
 

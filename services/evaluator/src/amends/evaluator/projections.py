@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter
-
 from amends.common.loop import Loop, Phase
 from amends.common.policy import Policy
 from amends.common.rows import ClaimRow, LoopRow, OutstandingRow, TimerRow
 from amends.common.standing import blocked, questions, requests, status, timers
+from amends.common.state import dump
 
-_STATE = TypeAdapter(Loop)
+STALE = 8  # events after which a state is stored anew: whoever reads it folds the rest
 
 
 @dataclass(frozen=True)
@@ -27,19 +26,14 @@ class Projection:
     claims: tuple[ClaimRow, ...]
 
 
-def dump(loop: Loop) -> bytes:
-    """The loop's state as stored; what is as at the beginning is left out."""
-    return _STATE.dump_json(loop, exclude_defaults=True)
+def project(loop: Loop, policy: Policy, version: int, stuck: str = "", kept: LoopRow | None = None) -> Projection:
+    """What is kept of a loop at `version`; of a stuck one the state is older than that.
 
-
-def load(state: bytes) -> Loop:
-    """The loop of a stored state."""
-    return _STATE.validate_json(state)
-
-
-def project(loop: Loop, policy: Policy, version: int, stuck: str = "") -> Projection:
-    """What is kept of a loop at `version`; of a stuck one the state is older than that."""
+    With what is `kept` of it already, its state is left out as long as that is fresh enough.
+    """
     pull = loop.pull
+    full_name = pull.full_name if pull else ""
+    fresh = kept is not None and not stuck and version - kept.folded < STALE and kept.full_name == full_name
     off = loop.kind == "installation" and bool(loop.paused or loop.fixing_off)
     repo, _, rest = loop.id.partition("-")
     row = LoopRow(
@@ -49,7 +43,7 @@ def project(loop: Loop, policy: Policy, version: int, stuck: str = "") -> Projec
         kind=loop.kind,
         repo=int(repo) if repo.isdigit() else None,
         number=int(rest.removeprefix("pr-")) if rest.startswith("pr-") else None,
-        full_name=pull.full_name if pull else "",
+        full_name=full_name,
         title=pull.title if pull else "",
         url=pull.url if pull else "",
         status="stuck" if stuck else status(loop, policy),
@@ -59,7 +53,8 @@ def project(loop: Loop, policy: Policy, version: int, stuck: str = "") -> Projec
         blocked="installation" if off or blocked(loop, policy) else "",
         updated=loop.time,
         stuck=stuck,
-        state=dump(loop),
+        folded=kept.folded if kept and fresh else loop.version,
+        state=b"" if fresh else dump(loop),
     )
     waits = () if stuck else tuple(TimerRow(loop.id, *timer) for timer in timers(loop, policy))
     owed = tuple(OutstandingRow(pos, loop.id, service, due) for pos, service, due in requests(loop, policy))

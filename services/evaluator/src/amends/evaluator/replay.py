@@ -22,7 +22,8 @@ from amends.common.loop import Loop, evolve
 from amends.common.policy import Policy
 from amends.common.rows import ClaimRow
 from amends.common.standing import policy_for
-from amends.evaluator.projections import Projection, claims, dump, load, project
+from amends.common.state import dump, load
+from amends.evaluator.projections import Projection, claims, project
 
 AT_HAND = 2_000  # loops that are kept unpacked, 40 kB each; a packed one takes 5
 

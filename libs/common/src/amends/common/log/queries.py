@@ -34,7 +34,9 @@ STRETCH = (
     .limit(bindparam("limit"))
 )
 HISTORY = (
-    EVENTS.where(events.c.loop == bindparam("loop"), events.c.version <= bindparam("upto")).order_by(events.c.version)
+    EVENTS.where(
+        events.c.loop == bindparam("loop"), events.c.version > bindparam("after"), events.c.version <= bindparam("upto")
+    ).order_by(events.c.version)
 )  # fmt: skip
 AT = EVENTS.where(events.c.pos == bindparam("pos"))
 KEYED = EVENTS.where(events.c.loop == bindparam("loop"), events.c.key == bindparam("key"))

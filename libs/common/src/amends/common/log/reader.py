@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, func, select, text
 from sqlalchemy.exc import DBAPIError
 
-from amends.common.envelope import Row
+from amends.common.envelope import Row, UnknownFactError
 from amends.common.identity import LOOP
 from amends.common.log.engine import LogUnreachable, database, named, reading, sqlite_file, wrong
 from amends.common.log.guards import unguarded
 from amends.common.log.queries import AT, CLOCK, END, HEAD, HISTORY, KEYED, MANY, STRETCH, known_blobs, rows_of
 from amends.common.log.tables import BLOCKED, STUCK, blob_chunks, blobs, claims, loops, outstanding, parked, timers
 from amends.common.rows import ClaimRow, Head, LoopRow, OutstandingRow, ParkedRow, TimerRow
+from amends.common.state import caught_up, dump, load
 
 STATELESS = select(*(column for column in loops.c if column is not loops.c.state))
 BYTELESS = select(*(column for column in parked.c if column is not parked.c.data))
@@ -82,9 +83,9 @@ class Log:
         """The event of this key."""
         return next(iter(self._events(KEYED, loop=loop, key=key)), None)
 
-    def history(self, loop: str, upto_version: int | None = None) -> list[Row]:
-        """All events of a loop in order, up to a version."""
-        return self._events(HISTORY, loop=loop, upto=MANY if upto_version is None else upto_version)
+    def history(self, loop: str, upto_version: int | None = None, after: int = 0) -> list[Row]:
+        """All events of a loop in order, behind one version and up to another."""
+        return self._events(HISTORY, loop=loop, after=after, upto=MANY if upto_version is None else upto_version)
 
     # --- projections -----------------------------------------------------------------------------------------------
 
@@ -116,8 +117,15 @@ class Log:
         return self._names(select(loops.c.loop).where(STUCK, loops.c.stuck != other_than))
 
     def loop(self, name: str) -> LoopRow | None:
-        """A loop with its state."""
-        return next(iter(self._all(LoopRow, select(*loops.c).where(loops.c.loop == name))), None)
+        """A loop with its state, which is brought up to its version; a stuck one's stays where it is stuck."""
+        row = next(iter(self._all(LoopRow, select(*loops.c).where(loops.c.loop == name))), None)
+        if row is None or row.stuck or row.folded >= row.version:
+            return row
+        try:
+            loop = caught_up(load(row.state), self.history(name, row.version, row.folded))
+        except (ValueError, UnknownFactError):  # damaged, or newer than this program: as it is, for whoever looks
+            return row
+        return row._replace(folded=row.version, state=dump(loop))
 
     def resolve(self, reference: str) -> str | None:
         """The loop that a person means by `owner/repo#42`, a pull request's address, or its name."""

@@ -65,6 +65,7 @@ loops = Table(
     Column("blocked", String, nullable=False),
     Column("updated", BigInteger, nullable=False),
     Column("stuck", String, nullable=False),
+    Column("folded", Integer, nullable=False, server_default="0"),
     Column("state", LargeBinary, nullable=False),
 )
 Index("loops_status", loops.c.status, loops.c.updated)

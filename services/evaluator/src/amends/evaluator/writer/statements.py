@@ -6,7 +6,7 @@ to execute it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -72,15 +72,16 @@ class Statements:
         self.lock = self._text(HEAD.add_columns(self._clock()).with_for_update())
         self.advance = self._text(update(head).where(head.c.id == ONE), *HEAD.selected_columns.keys())
         self.append = self._text(insert(events))
+        self.touch = self._text(self._upsert(loops, but={"full_name", "repo", "number", "kind", "folded", "state"}))
         self.save = {table: self._text(self._upsert(table)) for table in (loops, claims)}
         self.set = {table: self._text(insert(table)) for table in (timers, outstanding)}
         self.forget = {table: Sized(dialect, _forget(table)) for table in (timers, outstanding)}
         self.known = Sized(dialect, _known)
-        self.stored = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck, loops.c.state, loops.c.pos))
+        self.stored = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck, loops.c.folded, loops.c.state))
         self.versions = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck))
         self.blobs = Sized(dialect, _blobs)
         self.at = self._text(AT)
-        self.history = self._text(LOOPS_HISTORY)
+        self.history = self._text(LATER)
         self.claims_live = self._text(CLAIMS_LIVE)
         self.spent = self._text(SPENT)
         self.park = self._park()
@@ -103,9 +104,11 @@ class Statements:
             return sa.null()  # it has no clock but this machine's
         return CLOCK
 
-    def _upsert(self, table: Table) -> sa.ClauseElement:
+    def _upsert(self, table: Table, but: Collection[str] = ()) -> sa.ClauseElement:
+        """A row, new or instead of the old one, of which some columns stay: what has an index costs even unchanged."""
         row = self._insert(table)
-        changed = {column.name: row.excluded[column.name] for column in table.c if not column.primary_key}
+        changing = [column.name for column in table.c if not column.primary_key and column.name not in but]
+        changed = {name: row.excluded[name] for name in changing}
         return row.on_conflict_do_update(index_elements=list(table.primary_key), set_=changed)
 
     def _park(self) -> sa.Insert:
@@ -128,7 +131,9 @@ class Statements:
         return row.on_conflict_do_update(index_elements=[puts.c.sha], set_={"time": row.excluded.time})
 
 
-LOOPS_HISTORY = EVENTS.where(events.c.loop == bindparam("loop")).order_by(events.c.version)
+LATER = EVENTS.where(events.c.loop == bindparam("loop"), events.c.version > bindparam("after")).order_by(
+    events.c.version
+)
 NONE: ColumnElement[int] = sa.literal_column("0")
 CLAIMS_LIVE = select(sa.func.count()).select_from(claims).where(claims.c.live)
 SPENT = select(sa.func.coalesce(sa.func.sum(claims.c.usd_micro), NONE)).where(claims.c.day == bindparam("on"))

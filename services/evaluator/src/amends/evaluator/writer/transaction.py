@@ -45,9 +45,9 @@ class Tx:
         """The event at this position."""
         return next(map(Row._make, self._rows(self._statements.at, pos)), None)
 
-    def history(self, loop: str) -> list[Row]:
-        """All events of a loop in order."""
-        return list(map(Row._make, self._rows(self._statements.history, loop)))
+    def history(self, loop: str, after: int = 0) -> list[Row]:
+        """All events of a loop in order, behind a version."""
+        return list(map(Row._make, self._rows(self._statements.history, loop, after)))
 
     def versions(self, names: Sequence[str]) -> dict[str, tuple[int, str]]:
         """Version and `stuck` of those loops that exist: enough to know whether a cached state is still the state."""
@@ -89,8 +89,12 @@ class Tx:
         outstanding: Mapping[str, Sequence[OutstandingRow]] | None = None,
         claims: Sequence[ClaimRow] = (),
     ) -> None:
-        """Bring the projections up to date. Timers and outstanding requests replace all those of the loops named."""
-        self._write(self._statements.save[tables.loops], loops)
+        """Bring the projections up to date. Timers and outstanding requests replace all those of the loops named.
+
+        The state of a loop that comes without one stays as it is stored, and so does all that names the loop.
+        """
+        self._write(self._statements.save[tables.loops], [loop for loop in loops if loop.state])
+        self._write(self._statements.touch, [loop for loop in loops if not loop.state])
         self._replace(tables.timers, timers or {})
         self._replace(tables.outstanding, outstanding or {})
         self._write(self._statements.save[tables.claims], claims)
