@@ -1,4 +1,7 @@
-"""`amends up`: a nats-server of our own and all services that exist, in one process, with one directory of data."""
+"""`amends up`: a nats-server of our own and all services that exist, in one process, with one directory of data.
+
+The services are imported while nats-server starts: half of the time until it is ready is the loading of libraries.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,16 @@ import sys
 import time
 from collections.abc import Coroutine, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amends.common.bus.embedded import EmbeddedServer, NotStarted, write_private
-from amends.common.log import LogUnreachable
-from amends.common.log.engine import database, named
 from amends.common.logs import set_up
-from amends.common.ops import OpsNotServed
 from amends.common.settings import Settings
-from amends.evaluator.app import Evaluator, run
-from amends.evaluator.relay import STOPPED
+
+if TYPE_CHECKING:
+    from amends.evaluator.app import Evaluator
 
 log = logging.getLogger(__name__)
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
@@ -54,18 +56,33 @@ def serve(settings: Settings) -> int:
 def _until_the_end(work: Coroutine[Any, Any, None]) -> int:
     try:
         asyncio.run(work)
-    except (NotStarted, LogUnreachable, OpsNotServed) as error:
-        return _failed(error, UNREACHABLE)
-    except STOPPED as error:
-        return _failed(error, FAILED)
-    except ExceptionGroup as group:
-        return max(_failed(failure, FAILED) for failure in group.exceptions)
+    except Exception as error:
+        code = _ended_by(error)
+        if code is None:
+            raise
+        return code
     return OK
 
 
-def _failed(error: Exception, code: int) -> int:
-    known = isinstance(error, (*STOPPED, InUse, NotStarted, LogUnreachable, OpsNotServed))
-    sys.stderr.write(f"amends: {error if known else repr(error)}\n")
+def _ended_by(error: Exception) -> int | None:
+    """The exit code after this, which is told; None when it was not foreseen."""
+    from amends.common.log import LogUnreachable
+    from amends.common.ops import OpsNotServed
+    from amends.evaluator.relay import STOPPED
+
+    away = (NotStarted, LogUnreachable, OpsNotServed)
+    if isinstance(error, away):
+        return _failed(error, UNREACHABLE)
+    if isinstance(error, STOPPED):
+        return _failed(error, FAILED)
+    if isinstance(error, ExceptionGroup):
+        known = (*STOPPED, *away)
+        return max(_failed(one if isinstance(one, known) else repr(one), FAILED) for one in error.exceptions)
+    return None
+
+
+def _failed(why: object, code: int) -> int:
+    sys.stderr.write(f"amends: {why}\n")
     return code
 
 
@@ -74,7 +91,9 @@ async def _up(settings: Settings) -> None:
         with _told(settings, settings.nats_address):
             await _evaluate(settings, settings.nats_address)
         return
+    loading = asyncio.create_task(asyncio.to_thread(import_module, "amends.evaluator.app"))
     async with EmbeddedServer(settings.data_dir / "nats") as server:
+        await loading
         with _told(settings, *server.urls):
             await _evaluate(settings, server.url("evaluator"), server)
 
@@ -91,6 +110,9 @@ def _told(settings: Settings, *nats_urls: str) -> Iterator[None]:
 
 
 async def _evaluate(settings: Settings, nats_url: str, server: EmbeddedServer | None = None) -> None:
+    from amends.common.log.engine import database, named
+    from amends.evaluator.app import run
+
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
