@@ -54,10 +54,11 @@ class Contender:
 
 @contextmanager
 def contender(name: str, durability: str, *command: str | Path, store: int | None = None) -> Iterator[Contender]:
-    """A running contender, ready to be asked; a module's name and its arguments follow the interpreter."""
-    python, module, *arguments = command
+    """A running contender, ready to be asked: an interpreter, a module's name (or a file), and its arguments."""
+    interpreter, module, *arguments = command
+    what = [module] if isinstance(module, Path) else ["-m", module]
     process = subprocess.Popen(
-        [python, "-m", module, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [interpreter, *what, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         found = Contender(name, durability, process, store)

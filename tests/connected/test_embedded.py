@@ -25,8 +25,10 @@ async def evaluating(database: str, nats_url: str) -> AsyncIterator[Evaluator]:
     """The evaluator in this process, as `amends up` has it."""
     stop, up = asyncio.Event(), asyncio.get_running_loop().create_future()
 
-    async def ready(evaluator: Evaluator, _address: str) -> None:
+    @asynccontextmanager
+    async def ready(evaluator: Evaluator, _address: str) -> AsyncIterator[None]:
         up.set_result(evaluator)
+        yield
 
     running = asyncio.create_task(run(Settings(database=database), nats_url, stop, ready))
     try:

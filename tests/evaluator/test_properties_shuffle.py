@@ -16,21 +16,19 @@ from amends.common.events import (
     AuthorChecked,
     CommandGiven,
     CommandName,
-    Escalated,
     Fact,
     ReviewApproved,
     ReviewCommented,
     ReviewRejected,
 )
-from amends.common.frozen import replace
 from amends.common.identity import About
-from amends.common.loop import Hint, Item, Loop, Mark, Review
 from amends.common.policy import Overrides
 from amends.common.standing import opinions
 from amends.evaluator.batch import Said
 from tests.support.book import Book, Books, fired
 from tests.support.facts import PANEL
 from tests.support.forge import Pull
+from tests.support.ledgers import ledger, said_review, undated
 from tests.support.walks import examples, rulebooks, walks
 from tests.support.world import ACTS, PERMISSIONS, REPO, Choice, Step, World
 
@@ -79,37 +77,6 @@ def told(book: Book, reports: Sequence[Said], facts: Sequence[AnyFact]) -> list[
         if not timer.deadline:
             book.record(fired(timer, "operator"))
     return [undated(event.fact) for event in book.events()[end:] if event.cause is not None]
-
-
-def undated(fact: AnyFact) -> Fact:
-    """A decision without where in the log its reason was."""
-    return fact.model_copy(update={"of": ""}) if isinstance(fact, Escalated) else fact
-
-
-def said_hint(hint: Hint) -> Hint:
-    outside = hint.author.kind == "token"  # the forge has no date of what did not come from it: the log's stands there
-    return replace(hint, mark=Mark(), updated=0 if outside else hint.updated)
-
-
-def said_item(item: Item) -> Item:
-    return replace(
-        item,
-        mark=Mark(),
-        voices=tuple(sorted(item.voices)),
-        hints={node: said_hint(hint) for node, hint in item.hints.items()},
-        asked={node: said_hint(hint) for node, hint in item.asked.items()},
-    )
-
-
-def said_review(review: Review) -> Review:
-    return replace(review, mark=Mark())
-
-
-def ledger(loop: Loop) -> object:
-    """What was said, by whom, and what became of it, whenever it arrived."""
-    items = {id_: said_item(item) for id_, item in loop.items.items()}
-    reviews = {id_: said_review(review) for id_, review in loop.reviews.items()}
-    return items, reviews, loop.pull, loop.closed, loop.hold, loop.phase
 
 
 def check_shuffle(books: Books, steps: list[Step], rules: Overrides, numbers: list[int], random: Random) -> None:

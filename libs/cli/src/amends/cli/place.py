@@ -25,6 +25,7 @@ _HELP = {
     "data_dir": ("--data-dir", "DIR", "Directory of `amends up`: log, nats-server, addresses. [default: .amends]"),
     "database": ("--database", "URL", "The log: sqlite:///path or postgresql://... [default: in the data directory]"),
     "nats_url": ("--nats", "URL", "NATS of the evaluator. [default: the one that `amends up` runs]"),
+    "gateway_port": ("--port", "PORT", "Port of webhooks and the HTTP API. [default: any that is free]"),
     "ops_port": ("--ops-port", "PORT", "Port of /metrics, /healthz and /readyz. [default: any that is free]"),
 }
 

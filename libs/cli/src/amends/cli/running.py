@@ -14,9 +14,10 @@ from amends.cli.place import placed, settings
         "amends up",
         "amends up --data-dir /var/lib/amends --ops-port 9090",
         "amends up --database postgresql://amends@db/amends",
+        "AMENDS_GATEWAY_WEBHOOK_SECRETS='[\"...\"]' amends up --port 8080",
     ),
 )
-@placed("data_dir", "database", "nats_url", "ops_port")
+@placed("data_dir", "database", "nats_url", "gateway_port", "ops_port")
 def up() -> None:
     """Run everything in one process: nats-server, log and all services.
 
@@ -39,5 +40,42 @@ def run() -> None:
 def evaluator() -> None:
     """Record, decide, mirror, and keep time: the one writer of the log."""
     from amends.cli.up import serve
+
+    raise click.exceptions.Exit(serve(settings()))
+
+
+@run.command(
+    epilog=examples(
+        "AMENDS_GATEWAY_WEBHOOK_SECRETS='[\"...\"]' amends run gateway --nats nats://nats:4222 --port 8080",
+    )
+)
+@placed("database", "nats_url", "gateway_port", "ops_port")
+def gateway() -> None:
+    """Take webhooks and the HTTP API, and report what they say.
+
+    Point the webhook of the GitHub App (content type application/json) at /webhooks/github. Its secret goes into
+    `gateway.webhook_secrets`: two of them while it is being changed. Without one every delivery is answered 503.
+
+    POST /api/facts is for reviewers outside GitHub: each has a token in `gateway.tokens` (name, sha256 of the token,
+    may = facts and/or commands, repositories); `gateway.host` is 127.0.0.1 unless it is set. The log is only read.
+    """
+    from amends.gateway.app import serve
+
+    raise click.exceptions.Exit(serve(settings()))
+
+
+@run.command(
+    "comment-fetcher",
+    epilog=examples("AMENDS_GITHUB_TOKEN=... amends run comment-fetcher --nats nats://nats:4222"),
+)
+@placed("nats_url", "ops_port")
+def comment_fetcher() -> None:
+    """Read GitHub: collect feedback, check authors, and find what no webhook told.
+
+    `github.api_url` and `github.graphql_url` say where GitHub is; `github.app_id` with `github.private_key_file`, or
+    `github.token`, who we are there. `fetcher.poll_seconds` is how often it looks around, `fetcher.mode = "poll"` that
+    no webhooks come at all.
+    """
+    from amends.comment_fetcher.app import serve
 
     raise click.exceptions.Exit(serve(settings()))

@@ -1,33 +1,26 @@
 """`amends up`: a nats-server of our own and all services that exist, in one process, with one directory of data.
 
-The services are imported while nats-server starts: half of the time until it is ready is the loading of libraries.
+The services are loaded while nats-server starts: loading libraries is most of the time until it is ready.
 """
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
-import logging
 import os
-import signal
 import sys
-import time
 from collections.abc import Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from amends.common.bus.embedded import EmbeddedServer, NotStarted, write_private
+from amends.common.bus.embedded import EmbeddedServer, write_private
 from amends.common.logs import set_up
 from amends.common.settings import Settings
 
-if TYPE_CHECKING:
-    from amends.evaluator.app import Evaluator
-
-log = logging.getLogger(__name__)
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
-STUCK_SECONDS = 15.0
 
 
 class InUse(Exception):
@@ -50,52 +43,58 @@ def serve(settings: Settings) -> int:
     if not settings.nats_url:
         sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
         return USAGE
-    return _until_the_end(_evaluate(settings, settings.nats_address))
+    return _until_the_end(_alone(settings))
 
 
 def _until_the_end(work: Coroutine[Any, Any, None]) -> int:
     try:
         asyncio.run(work)
+    except ExceptionGroup as group:
+        return max(_failed(error, _code(error) or FAILED) for error in group.exceptions)
     except Exception as error:
-        code = _ended_by(error)
+        code = _code(error)
         if code is None:
             raise
-        return code
+        return _failed(error, code)
     return OK
 
 
-def _ended_by(error: Exception) -> int | None:
-    """The exit code after this, which is told; None when it was not foreseen."""
-    from amends.common.log import LogUnreachable
-    from amends.common.ops import OpsNotServed
-    from amends.evaluator.relay import STOPPED
+def _code(error: Exception) -> int | None:
+    """The exit code after this; None when it was not foreseen."""
+    from amends.cli.together import FORESEEN
+    from amends.cli.together import UNREACHABLE as AWAY
 
-    away = (NotStarted, LogUnreachable, OpsNotServed)
-    if isinstance(error, away):
-        return _failed(error, UNREACHABLE)
-    if isinstance(error, STOPPED):
-        return _failed(error, FAILED)
-    if isinstance(error, ExceptionGroup):
-        known = (*STOPPED, *away)
-        return max(_failed(one if isinstance(one, known) else repr(one), FAILED) for one in error.exceptions)
-    return None
+    return UNREACHABLE if isinstance(error, AWAY) else FAILED if isinstance(error, FORESEEN) else None
 
 
-def _failed(why: object, code: int) -> int:
-    sys.stderr.write(f"amends: {why}\n")
+def _failed(error: Exception, code: int) -> int:
+    known = isinstance(error, InUse) or _code(error) is not None
+    sys.stderr.write(f"amends: {error if known else repr(error)}\n")
     return code
+
+
+async def _alone(settings: Settings) -> None:
+    from amends.cli.together import evaluate, nobody
+
+    await evaluate(settings, settings.nats_address, partial(nobody, settings))
 
 
 async def _up(settings: Settings) -> None:
     if settings.nats_url:
-        with _told(settings, settings.nats_address):
-            await _evaluate(settings, settings.nats_address)
+        await _together(settings, None)
         return
-    loading = asyncio.create_task(asyncio.to_thread(import_module, "amends.evaluator.app"))
+    loading = asyncio.create_task(asyncio.to_thread(import_module, "amends.cli.together"))
     async with EmbeddedServer(settings.data_dir / "nats") as server:
         await loading
-        with _told(settings, *server.urls):
-            await _evaluate(settings, server.url("evaluator"), server)
+        await _together(settings, server)
+
+
+async def _together(settings: Settings, server: EmbeddedServer | None) -> None:
+    from amends.cli.together import evaluate, others
+
+    with _told(settings, *(server.urls if server else (settings.nats_address,))):
+        nats_url = server.url("evaluator") if server else settings.nats_address
+        await evaluate(settings, nats_url, partial(others, settings, server))
 
 
 @contextmanager
@@ -107,39 +106,6 @@ def _told(settings: Settings, *nats_urls: str) -> Iterator[None]:
         yield
     finally:
         where.unlink(missing_ok=True)
-
-
-async def _evaluate(settings: Settings, nats_url: str, server: EmbeddedServer | None = None) -> None:
-    from amends.common.log.engine import database, named
-    from amends.evaluator.app import run
-
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
-    async with AsyncExitStack() as stack:
-
-        async def ready(evaluator: Evaluator, ops: str) -> None:
-            sys.stderr.write(f"amends: up. log {named(database(settings.database))}, health and metrics {ops}\n")
-            sys.stderr.flush()
-            if server is not None:
-                stack.callback(asyncio.create_task(_nursed(server, evaluator)).cancel)
-
-        await run(settings, nats_url, stop, ready)
-
-
-async def _nursed(server: EmbeddedServer, evaluator: Evaluator) -> None:
-    """A nats-server whose disk was full takes nothing more until it is restarted, and nobody else would do that."""
-    since = time.monotonic()
-    while True:
-        await asyncio.sleep(1)
-        relay, now = evaluator.relay, time.monotonic()
-        if relay.standing != "failing" or evaluator.recorder.trouble or not evaluator.link.connected:
-            since = now
-        elif now - since > STUCK_SECONDS:
-            log.warning("nats-server takes nothing any more: restarting it", extra={"error": relay.error})
-            server.restart()
-            since = now
 
 
 @contextmanager

@@ -92,10 +92,14 @@ class Failure(StrEnum):
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
 
 
-class Part(BaseModel):
-    """A piece of a fact: frozen, and exact about what it holds."""
+class Part(BaseModel):  # noqa: PLW1641 - pydantic makes the hash of what is frozen
+    """A fact or a piece of one: frozen, and exact about what it holds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in type and fields; pydantic's own looks at much more, which we do not have, and takes its time."""
+        return self is other or (type(self) is type(other) and self.__dict__ == other.__dict__)
 
 
 class Author(Part):
@@ -209,10 +213,9 @@ class Usage(Part):
 # --- facts ---------------------------------------------------------------------------------------------------------
 
 
-class Fact(BaseModel):
+class Fact(Part):
     """What all facts share. `by` are the services entitled to report it; none means the evaluator decides it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     schema_version: ClassVar[int] = 1
     by: ClassVar[tuple[Reporter, ...]] = ()
 

@@ -19,7 +19,12 @@ _PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     (("sk-",), re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), HIDDEN),
     (("xox", "xapp-"), re.compile(r"\bx(ox[a-z]|app)-[A-Za-z0-9-]{10,}"), HIDDEN),
     (("hooks.slack.com/",), re.compile(r"hooks\.slack\.com/[\w/]+"), f"hooks.slack.com/{HIDDEN}"),
-    (("AKIA",), re.compile(r"\bAKIA[0-9A-Z]{16}\b"), HIDDEN),
+    (("AKIA", "ASIA"), re.compile(r"\bA[KS]IA[0-9A-Z]{16}\b"), HIDDEN),
+    (
+        ("ecret", "ECRET"),
+        re.compile(r"(?i)(aws_?secret_?(?:access_?)?key[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9/+]{40}"),
+        rf"\1{HIDDEN}",
+    ),
     (("://",), re.compile(r"://[^\s/\"']+@"), f"://{HIDDEN}@"),
     (("earer ", "asic ", "oken "), re.compile(r"(?i)\b(bearer|basic|token) +[A-Za-z0-9._~+/=-]{16,}"), rf"\1 {HIDDEN}"),
     (

@@ -14,12 +14,13 @@ from difflib import get_close_matches
 from inspect import isclass
 from pathlib import Path
 from socket import gethostname
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
-from amends.common.policy import Overrides
+from amends.common.policy import Id, Overrides
+from amends.common.sections import Fetcher, Gateway, GitHub
 
 FILE = Path("amends.toml")
 PREFIX = "AMENDS_"
@@ -55,6 +56,10 @@ class Settings(BaseModel):
     answer_seconds: Annotated[float, Field(gt=0, le=600)] = 5.0
     ack_seconds: Annotated[float, Field(ge=1, le=3_600)] = 60.0
     batch: Annotated[int, Field(ge=1, le=10_000)] = 256
+    our_accounts: tuple[Id, ...] = ()  # on GitHub: ids that only amends writes under
+    gateway: Gateway = Gateway()
+    github: GitHub = GitHub()
+    fetcher: Fetcher = Fetcher()
     policy: Overrides = Overrides()
 
     @model_validator(mode="before")
@@ -74,7 +79,9 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """What must not be printed anywhere."""
         urls = (self.database, *self.nats_url.split(","))
-        found = (self.nats_password.get_secret_value(), *(urlsplit(url).password or "" for url in urls))
+        hooks = (secret.get_secret_value() for secret in self.gateway.webhook_secrets)
+        ours = (self.github.token.get_secret_value(), self.github.private_key.get_secret_value())
+        found = (self.nats_password.get_secret_value(), *hooks, *ours, *(urlsplit(url).password or "" for url in urls))
         return tuple(secret for secret in found if secret)
 
 
@@ -83,7 +90,7 @@ def read(environ: Mapping[str, str] = os.environ, file: Path = FILE) -> Settings
     said = _file(file)
     names = {PREFIX + "_".join(place).upper(): place for place in _places(Settings)}
     wrong = list(_strangers(environ, names))
-    given = {names[name]: name for name in environ if name in names}
+    given = {names[name]: name for name in environ if name in names and not _is_link(names[name], environ[name])}
     for place, name in given.items():
         _put(said, place, _value(environ[name]))
     try:
@@ -106,11 +113,16 @@ def _file(file: Path) -> Said:
 
 
 def _places(model: type[BaseModel], inside: Place = ()) -> Iterator[Place]:
-    """Every setting by its path; sections are no settings of their own."""
+    """Every setting by its path; sections are no settings of their own, and a list of them is one."""
     for name, field in model.model_fields.items():
-        types = (field.annotation, *get_args(field.annotation))
+        types = () if get_origin(field.annotation) is tuple else (field.annotation, *get_args(field.annotation))
         section = next((part for part in types if isclass(part) and issubclass(part, BaseModel)), None)
         yield from _places(section, (*inside, name)) if section else [(*inside, name)]
+
+
+def _is_link(place: Place, text: str) -> bool:
+    """Whether Kubernetes put it there: for a Service called `amends-gateway` it is AMENDS_GATEWAY_PORT."""
+    return place[1:] == ("port",) and text.startswith(("tcp://", "udp://", "sctp://"))
 
 
 def _put(said: Said, place: Place, value: object) -> None:

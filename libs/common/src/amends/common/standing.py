@@ -181,8 +181,8 @@ def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> 
             return "checks" in policy.triggers
         case "thread":
             return "comments" in policy.triggers
-        case "review":  # a review that only comments; an approval's or a withdrawn rejection's body asks for nothing
-            review = loop.reviews.get(number(id_.partition("/")[2]))
+        case "review" | "finding":  # of one that only comments; approvals and withdrawn rejections ask for nothing
+            review = loop.reviews.get(number(id_.split("/")[1]))
             return "comments" in policy.triggers and review is not None and review.verb == "commented"
         case _:
             return False

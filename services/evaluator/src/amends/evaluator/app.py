@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +58,9 @@ class Evaluator:
     requests: Requests
     clock: Clock
     trouble: dict[str, str] = field(default_factory=dict)
+    beside: list[Callable[[], Mapping[str, str]]] = field(
+        default_factory=list
+    )  # checks of who runs in this process too
 
     def checks(self) -> dict[str, str]:
         """What has to be right for it to be of use, one key each."""
@@ -68,6 +72,7 @@ class Evaluator:
             "nats": self.link.health(),
             "requests": self.requests.health(),
             **self.trouble,
+            **{key: said for checks in self.beside for key, said in checks().items()},
         }
 
 
@@ -94,9 +99,9 @@ async def run(
     settings: Settings,
     nats_url: str,
     stop: asyncio.Event,
-    ready: Callable[[Evaluator, str], Awaitable[None]] | None = None,
+    ready: Callable[[Evaluator, str], AbstractAsyncContextManager[None]] | None = None,
 ) -> None:
-    """Run until `stop` is set; `ready` is called with the evaluator and its ops address once it accepts reports."""
+    """Run until `stop` is set. Once reports are accepted, `ready` is entered, and left before they no longer are."""
     await asyncio.to_thread(migrate, settings.database)
     evaluator = assembled(settings, nats_url)
     if refreshed := await asyncio.to_thread(refresh, evaluator.log, evaluator.writer):
@@ -114,9 +119,8 @@ async def run(
                 tasks.create_task(evaluator.clock.run(stop)),
                 tasks.create_task(_tended(evaluator)),
             ]
-            if ready:
-                await ready(evaluator, address)
-            await stop.wait()
+            async with ready(evaluator, address) if ready else nullcontext():
+                await stop.wait()
             for task in running:
                 task.cancel()
     finally:

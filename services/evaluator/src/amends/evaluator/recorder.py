@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +29,7 @@ from amends.common.answers import (
 from amends.common.crash import crash_point
 from amends.common.envelope import VOCABULARY, Event, event_of
 from amends.common.events import EVERYONE
+from amends.common.rows import Head
 from amends.evaluator.admission import entitled, may
 from amends.evaluator.batch import Batch, Held, Policies, Said
 from amends.evaluator.writer import Duplicate, Writer, is_connection_error
@@ -90,6 +91,8 @@ class Recorder:
         self._most = batch
         self._cache: dict[str, Held] = {}
         self._policies: Policies = {}
+        self._sure: set[str] = set()
+        self._head: Head | None = None
         self._queue: SimpleQueue[_Job | _Question | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="recorder", daemon=True)
         self._closed = "starting: the mirror has not been checked yet"
@@ -198,7 +201,7 @@ class Recorder:
             row = tx.row(pos)
             if row is None:
                 return Stop("unknown")
-            batch = Batch(tx, self._cache, self._policies)
+            batch = Batch(tx, self._cache, self._policies, self._unchanged(tx.head))
             held = batch.look(row.loop)
             if held.stuck:
                 return Stop("stuck")
@@ -285,19 +288,28 @@ class Recorder:
             if tx.head.vocabulary > VOCABULARY:
                 raise NewerVocabularyError(f"the log's vocabulary is {tx.head.vocabulary}, this program's {VOCABULARY}")
             crash_point("recorder.locked")
-            batch = Batch(tx, self._cache, self._policies, deciding=deciding)
+            batch = Batch(tx, self._cache, self._policies, self._unchanged(tx.head), deciding=deciding)
             answers = batch.record([job.said for job in jobs])
             crash_point("recorder.projected")
         crash_point("recorder.committed")
-        self._remember(batch)
+        self._remember(batch, tx.head)
         metrics.batched(len(jobs))
         return answers
 
-    def _remember(self, batch: Batch) -> None:
+    def _unchanged(self, head: Head) -> Collection[str]:
+        """The cached loops that are as we left them: when the log ends where we left it, nobody else has written."""
+        if head != self._head:
+            self._sure.clear()
+        return self._sure
+
+    def _remember(self, batch: Batch, head: Head) -> None:
         if len(self._cache) + len(batch.held) > CACHED:
             self._cache.clear()
             self._policies.clear()
+            self._sure.clear()
         self._cache.update(batch.held)
+        self._sure.update(batch.held)
+        self._head = head
         self._unwritable = ""
         for observer in self._observers:
             try:

@@ -19,6 +19,8 @@ EVALUATOR = (
     *(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE") for stream in (STREAM, DEFERRED)),
 )
 PEOPLE = ("gateway", "cli")  # whom people work through
+RECONCILE = "reconcile.now"
+RECONCILING = {"cli": [RECONCILE], "comment-fetcher": ["ask.followed"]}
 
 
 def may_publish(user: str) -> list[str]:
@@ -28,6 +30,8 @@ def may_publish(user: str) -> list[str]:
     allowed = [f"report.{user}", "ask.may", "blob.put", "blob.get"]
     if user in PEOPLE:
         allowed.append("ask.requeue")
+    if user in RECONCILING:
+        allowed += RECONCILING[user]
     if user in REACTIONS:
         allowed += [
             f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{user}",
@@ -41,8 +45,8 @@ def may_publish(user: str) -> list[str]:
 
 def may_hear(user: str) -> list[str]:
     """All that a user may listen to."""
-    served = ["report.*", "ask.*", "blob.*"] if user == "evaluator" else []
-    return [f"_INBOX.{user}.>", *served]
+    served = {"evaluator": ["report.*", "ask.*", "blob.*"], "comment-fetcher": [RECONCILE]}
+    return [f"_INBOX.{user}.>", *served.get(user, [])]
 
 
 def configuration(passwords: Mapping[Reporter, str]) -> str:
@@ -51,7 +55,12 @@ def configuration(passwords: Mapping[Reporter, str]) -> str:
         {
             "user": user,
             "password": passwords[user],
-            "permissions": {"publish": {"allow": may_publish(user)}, "subscribe": {"allow": may_hear(user)}},
+            "permissions": {
+                "publish": {"allow": may_publish(user)},
+                "subscribe": {"allow": may_hear(user)},
+                # Whoever it answers has asked for it: one message, to where he wants it.
+                **({"allow_responses": {"max": 1, "expires": "15m"}} if user == "comment-fetcher" else {}),
+            },
         }
         for user in EVERYONE
         if user in passwords

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from sqlalchemy import Connection
@@ -48,10 +48,21 @@ class Writer:
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
         """The head's lock and all that is done under it; waits while another evaluator has it."""
-        with self._begun() as connection:
-            tx = Tx(connection, self._statements)
+        connection = self._connected().connection
+        try:
+            cursor = connection.cursor()
+            if self._statements.begin:
+                cursor.execute(self._statements.begin)
+            tx = Tx(cursor, self._statements)
             yield tx
             tx.check_complete()
+            connection.commit()
+        except BaseException as error:
+            with suppress(self._engine.dialect.loaded_dbapi.Error):  # then it is lost, and rolled back all the same
+                connection.rollback()
+            if is_connection_error(error):
+                self._drop()
+            raise
 
     def park(self, service: str, reason: str, data: bytes, detail: str = "", subject: str = "") -> int:
         """Keep bytes that cannot be recorded, for a human, and answer their id; the same again are only counted."""
@@ -146,13 +157,17 @@ class Writer:
             connection.execute(DROP_CHUNKS, {"sha": sha, "start": 0})
         connection.execute(END_PUT, {"sha": sha})
 
-    @contextmanager
-    def _begun(self) -> Iterator[Connection]:
+    def _connected(self) -> Connection:
         if self._connection is None:
             self._connection = self._engine.connect()
+        return self._connection
+
+    @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        """A transaction through SQLAlchemy, for what is not done all the time."""
         try:
-            with self._connection.begin():
-                yield self._connection
+            with self._connected().begin():
+                yield self._connected()
         except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
             if is_connection_error(error):
                 self._drop()

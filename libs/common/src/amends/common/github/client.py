@@ -1,0 +1,280 @@
+"""GitHub for one process: whom we are there, what is where, and one reach for each repository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Self, TypeVar
+
+import jwt
+from pydantic import TypeAdapter, ValidationError
+
+from amends.common.github.auth import READING, AppTokens, Credentials, Permissions, Scope, StandingToken
+from amends.common.github.errors import Denied, Down, Missing, Torn
+from amends.common.github.exchange import Call, Exchange, Told, Unauthorized
+from amends.common.github.limits import Gate, github_time
+from amends.common.github.models import Installation, Repository, User
+from amends.common.github.names import is_repository
+from amends.common.github.pages import SIZE, Page, every, last_page
+from amends.common.github.text import paired
+from amends.common.sections import GitHub
+
+T = TypeVar("T")
+_SOON = 30.0
+_LIMITS = {"RATE_LIMIT", "RATE_LIMITED"}
+_REFUSALS = {"FORBIDDEN", "INSUFFICIENT_SCOPES", "UNAUTHORIZED"}
+Json = dict[str, Any]
+Count = Callable[[], None]
+
+
+class Nobody(Exception):
+    """No credentials for GitHub are set, or none that can be used; the message names the setting."""
+
+
+class Place(NamedTuple):
+    """A repository, and the installation through which we reach it (0 with a token)."""
+
+    repo: int
+    full_name: str
+    installation: int = 0
+
+
+class Client:
+    """Finds repositories and gives out reaches. Everything that is shared is kept here: connections, tokens, gates."""
+
+    def __init__(self, settings: GitHub, permissions: Permissions = READING) -> None:
+        if not settings.known:
+            raise Nobody("GitHub does not know us: set github.app_id and its private key, or github.token")
+        self._settings = settings
+        self._permissions = permissions
+        self._exchange = Exchange(settings)
+        self._app = self._as_app_of(settings) if settings.app_id else None
+        token = settings.token.get_secret_value()
+        self.credentials: Credentials = self._app or StandingToken(token)
+        self._gates: dict[int, Gate] = {}
+        self._places: dict[int, Place] = {}
+
+    def _as_app_of(self, settings: GitHub) -> AppTokens:
+        """The App, which can sign: what is wrong with its key is said now and not in the middle of work."""
+        try:
+            app = AppTokens(settings.app_id, settings.key(), self._grant)
+            app.signature()
+        except (OSError, ValueError, jwt.PyJWTError) as error:
+            said = error.strerror if isinstance(error, OSError) else "it is no RSA key in PEM"
+            raise Nobody(
+                f"the App's key cannot be used ({said}): set github.private_key, github.private_key_file"
+            ) from None
+        return app
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._exchange.leave()
+
+    @property
+    def requests(self) -> int:
+        """How many requests were made so far."""
+        return self._exchange.made
+
+    @property
+    def now(self) -> float:
+        """The time on GitHub's clock."""
+        return self._exchange.github_now
+
+    # --- finding -----------------------------------------------------------------------------------------------------
+
+    async def repository(self, repo: int) -> Reach:
+        """The repository of this number, whatever it is called today."""
+        if repo not in self._places:
+            await self._find(f"/repositories/{repo}")
+        if repo not in self._places:
+            raise Missing(f"repository {repo} turned out to be another one")
+        return self._reach(self._places[repo])
+
+    async def named(self, full_name: str) -> Reach:
+        """The repository of this name."""
+        if not is_repository(full_name):
+            raise Missing(f"{full_name[:100]!r} is no name of a repository")
+        known = (place for place in self._places.values() if place.full_name.lower() == full_name.lower())
+        return self._reach(next(known, None) or await self._find(f"/repos/{full_name}"))
+
+    def learn(self, repo: int, full_name: str) -> None:
+        """Remember what a repository is called now."""
+        if repo in self._places and is_repository(full_name):
+            self._places[repo] = self._places[repo]._replace(full_name=full_name)
+
+    def forget(self, repo: int) -> None:
+        """Look anew next time: it may have been moved, or be out of reach."""
+        self._places.pop(repo, None)
+
+    async def _find(self, path: str) -> Place:
+        installation = await self._installation(path) if self._app else 0
+        scope = Scope(installation, (), (("metadata", "read"),) if installation else ())
+        told = await self._ask(Call("GET", f"{self._settings.rest}{path}"), scope)
+        found = read(told.content, _REPOSITORY)
+        if not is_repository(found.full_name):
+            raise Torn(_SOON, "a repository without a name")
+        self._places[found.id] = Place(found.id, found.full_name, installation)
+        return self._places[found.id]
+
+    async def _installation(self, path: str) -> int:
+        told = await self._as_app(Call("GET", f"{self._settings.rest}{path}/installation"))
+        return read(told.content, _INSTALLATION).id
+
+    def _reach(self, place: Place) -> Reach:
+        narrow = Scope(place.installation, (place.repo,), self._permissions) if place.installation else Scope()
+        return Reach(self, place, narrow)
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+
+    async def _ask(self, call: Call, scope: Scope) -> Told:
+        """Ask with a token of this scope; one that is refused is replaced once."""
+        gate = self.gate(scope.installation)
+        gate.check()
+        token = await self.credentials.token(scope)
+        try:
+            return await self._exchange.send(call, token, gate)
+        except Unauthorized:
+            token = await self.credentials.token(scope, token)
+        try:
+            return await self._exchange.send(call, token, gate)
+        except Unauthorized as error:
+            raise Denied(str(error)) from error
+
+    async def _as_app(self, call: Call) -> Told:
+        """Ask as the App itself; a refusal may come of our clock, which is then set right."""
+        if self._app is None:
+            raise Denied("only an App can ask this")
+        gate = self.gate(-1)
+        try:
+            told = await self._exchange.send(call, self._app.signature(), gate)
+        except Unauthorized as error:
+            self._app.heard(error.at)
+        else:
+            return told
+        try:
+            return await self._exchange.send(call, self._app.signature(), gate)
+        except Unauthorized as error:
+            raise Denied(str(error)) from error
+
+    async def _grant(self, path: str, body: Mapping[str, object]) -> tuple[bytes, float]:
+        told = await self._as_app(Call("POST", f"{self._settings.rest}{path}", body=body))
+        return told.content, github_time(told.headers)
+
+    def gate(self, installation: int) -> Gate:
+        """Where all requests under one set of limits pass."""
+        return self._gates.setdefault(installation, Gate(self._settings.at_once))
+
+    async def rest(self, scope: Scope, path: str, query: Mapping[str, str | int] | None) -> Told:
+        """An answer of the REST API."""
+        return await self._ask(Call("GET", f"{self._settings.rest}{path}", query), scope)
+
+    async def graphql(self, scope: Scope, document: str, variables: Mapping[str, object]) -> tuple[Json, list[Json]]:
+        """What the GraphQL API says, and what of it is missing or refused."""
+        body = {"query": document, "variables": variables}
+        told = await self._ask(Call("POST", self._settings.graphql, body=body), scope)
+        said = read(told.content, _GRAPHQL)
+        data, errors = said.get("data"), said.get("errors") or []
+        self._look_for_limits(errors, told, scope)
+        if data is None and all(error.get("type") not in _REFUSALS for error in errors):
+            raise Down(_SOON, f"GitHub could not answer the query: {_words(errors)}")
+        return data or {}, errors
+
+    def _look_for_limits(self, errors: list[Json], told: Told, scope: Scope) -> None:
+        if any(error.get("type") in _LIMITS or "secondary rate" in str(error.get("message")) for error in errors):
+            raise self.gate(scope.installation).refused({**told.headers, "x-ratelimit-remaining": "0"})
+
+
+class Reach:
+    """One repository, as far as our token reaches. `count` is told of every request."""
+
+    def __init__(self, client: Client, place: Place, scope: Scope, count: Count | None = None) -> None:
+        self._client = client
+        self._scope = scope
+        self._count = count
+        self.place = place
+
+    def counted(self, count: Count) -> Reach:
+        """The same, for somebody who has to count: `count` may raise, and then nothing is asked."""
+        return Reach(self._client, self.place, self._scope, count)
+
+    def called(self, full_name: str) -> None:
+        """It turned out to be called that."""
+        self._client.learn(self.place.repo, full_name)
+
+    def lost(self) -> None:
+        """It is not where we thought it was."""
+        self._client.forget(self.place.repo)
+
+    @property
+    def now(self) -> float:
+        """The time on GitHub's clock, as far as it was heard."""
+        return self._client.now
+
+    @property
+    def share(self) -> float:
+        """How much of the hour's requests is left."""
+        return self._client.gate(self.place.installation).share
+
+    async def get(self, path: str, kind: TypeAdapter[T]) -> T:
+        """One object below the repository."""
+        told = await self._rest(path, None)
+        return read(told.content, kind)
+
+    async def account(self, number: int) -> User:
+        """The account of this number, whatever it is called today."""
+        self._spend()
+        told = await self._client.rest(self._scope, f"/user/{number}", None)
+        return read(told.content, _USER)
+
+    async def every(
+        self, path: str, kind: TypeAdapter[list[T]], known: int = 1, most: int = 100
+    ) -> tuple[list[T], int]:
+        """A list below the repository, whole, and how many pages it had."""
+
+        async def turn(number: int) -> Page[T]:
+            told = await self._rest(path, {"per_page": SIZE, "page": number})
+            return Page(read(told.content, kind), last_page(told.headers, number))
+
+        return await every(turn, known, most)
+
+    async def query(self, document: str, **variables: object) -> tuple[Json, list[Json]]:
+        """A GraphQL query about the repository, whose owner and name are given as variables; safe to repeat.
+
+        With the data comes what is wrong with parts of it: what is missing, what we may not see.
+        """
+        self._spend()
+        owner, _, name = self.place.full_name.partition("/")
+        data, errors = await self._client.graphql(self._scope, document, {"owner": owner, "name": name, **variables})
+        known = {"NOT_FOUND", *_REFUSALS}
+        if strange := [error for error in errors if error.get("type") not in known]:
+            raise Down(_SOON, f"GitHub could not answer the query: {_words(strange)}")
+        return data, errors
+
+    async def _rest(self, path: str, query: Mapping[str, str | int] | None) -> Told:
+        self._spend()
+        return await self._client.rest(self._scope, f"/repos/{self.place.full_name}{path}", query)
+
+    def _spend(self) -> None:
+        if self._count is not None:
+            self._count()
+
+
+def read(content: bytes, kind: TypeAdapter[T]) -> T:
+    """What the answer says. One that is cut off, or is something else, is no answer."""
+    if b"\\ud" in content or b"\\uD" in content:
+        content = paired(content)
+    try:
+        return kind.validate_json(content)
+    except ValidationError as error:
+        raise Torn(_SOON, f"GitHub's answer cannot be read: {str(error).splitlines()[0][:200]}") from error
+
+
+def _words(errors: list[Json]) -> str:
+    return "; ".join(str(error.get("message", ""))[:120] for error in errors[:3]) or "no data"
+
+
+_REPOSITORY = TypeAdapter(Repository)
+_INSTALLATION = TypeAdapter(Installation)
+_USER = TypeAdapter(User)
+_GRAPHQL: TypeAdapter[Json] = TypeAdapter(Json)

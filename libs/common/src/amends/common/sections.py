@@ -1,0 +1,117 @@
+"""The parts of the settings that have a table of their own in the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+from amends.common.policy import Line
+
+
+class Section(BaseModel):
+    """A part of the settings, with a table of its own in the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Bearer(Section):
+    """Somebody who may use the HTTP API: his name is the actor, his token is kept only as its sha256.
+
+    `repositories` are names, or `*` for all that the installation lists.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
+    sha256: Annotated[str, Field(repr=False, pattern=r"^[0-9a-f]{64}$")]
+    may: Annotated[tuple[Literal["facts", "commands"], ...], Field(min_length=1)]
+    repositories: Annotated[tuple[Line, ...], Field(min_length=1)]
+
+
+class Gateway(Section):
+    """Where the gateway listens and whom it believes. Several webhook secrets: for the time of a rotation."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    webhook_secrets: tuple[Annotated[SecretStr, Field(min_length=1)], ...] = ()
+    tokens: tuple[Bearer, ...] = ()
+
+    @field_validator("webhook_secrets")
+    @classmethod
+    def _not_blank(cls, secrets: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(not secret.get_secret_value().strip() for secret in secrets):
+            raise ValueError("a secret is blank: anybody could sign with it")
+        return secrets
+
+    @field_validator("tokens")
+    @classmethod
+    def _told_apart(cls, tokens: tuple[Bearer, ...]) -> tuple[Bearer, ...]:
+        for what in ("name", "sha256"):
+            if len({getattr(token, what) for token in tokens}) < len(tokens):
+                raise ValueError(f"two tokens have the same {what}: each needs one of its own")
+        return tokens
+
+
+Address = Annotated[str, Field(pattern=r"^https?://[^\s?#@]+$", max_length=400)]
+
+
+class GitHub(Section):
+    """Where GitHub is, and who we are there: an App (id and key) or one token. A path in `api_url` is kept."""
+
+    api_url: Address = "https://api.github.com"
+    graphql_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
+    app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$")] = ""
+    private_key: SecretStr = SecretStr("")
+    private_key_file: Path | None = None
+    token: SecretStr = SecretStr("")
+    at_once: Annotated[int, Field(ge=1, le=8)] = 4
+    timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 15.0
+
+    @model_validator(mode="after")
+    def _one_identity(self) -> Self:
+        keys = bool(self.private_key.get_secret_value()) + (self.private_key_file is not None)
+        if self.app_id and self.token.get_secret_value():
+            raise ValueError("give app_id with a private key, or token, not both")
+        if keys > 1:
+            raise ValueError("give private_key or private_key_file, not both")
+        if bool(self.app_id) != bool(keys):
+            raise ValueError("app_id and a private key (private_key or private_key_file) go together")
+        return self
+
+    @property
+    def known(self) -> bool:
+        """Whether we are anybody there at all."""
+        return bool(self.app_id or self.token.get_secret_value())
+
+    @property
+    def rest(self) -> str:
+        """The address of the REST API, without a slash at its end."""
+        return self.api_url.rstrip("/")
+
+    @property
+    def graphql(self) -> str:
+        """The address of the GraphQL API: as given, or where GitHub and its Enterprise Server have it."""
+        return (
+            self.graphql_url
+            or f"{self.rest.removesuffix('/v3') if self.rest.endswith('/api/v3') else self.rest}/graphql"
+        )
+
+    def key(self) -> str:
+        """The App's private key, in PEM."""
+        if self.private_key_file is not None:
+            return self.private_key_file.read_text(encoding="ascii")
+        return self.private_key.get_secret_value().replace("\\n", "\n")
+
+
+class Fetcher(Section):
+    """How the comment-fetcher reads. `poll`: there are no webhooks, so that what it finds itself is all there is.
+
+    `budget` is how many requests an hour the timer may make, `keep` the share of GitHub's own limit it leaves alone.
+    """
+
+    mode: Literal["webhooks", "poll"] = "webhooks"
+    poll_seconds: Annotated[float, Field(ge=1, le=86_400)] = 120.0
+    at_once: Annotated[int, Field(ge=1, le=20)] = 5
+    budget: Annotated[int, Field(ge=1, le=100_000)] = 1_000
+    keep: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    collect_seconds: Annotated[float, Field(gt=0, le=300)] = 25.0

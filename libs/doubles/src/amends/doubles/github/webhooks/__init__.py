@@ -1,0 +1,1 @@
+"""Events as GitHub sends them: what they say, how they are signed, and how they go astray."""

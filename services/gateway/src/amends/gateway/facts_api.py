@@ -1,0 +1,172 @@
+"""`POST /api/facts`: reviewers outside GitHub say what they think, and tokens give commands. See docs/reviewers.md."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from hashlib import sha256
+from http import HTTPStatus
+
+from amends.common.answers import Already, Refused, Report
+from amends.common.events import AnyFact, ReviewApproved, ReviewRejected
+from amends.common.identity import About, loop_name
+from amends.common.log import LogUnreachable
+from amends.common.redaction import Redactor
+from amends.common.sections import Bearer
+from amends.gateway import asking, exchange, measures
+from amends.gateway.exchange import Answer, Head, Request, Route, later, refusal
+from amends.gateway.payloads import Unreadable
+from amends.gateway.places import Places, Pull
+from amends.gateway.reporting import Desk, Outcome
+
+log = logging.getLogger(__name__)
+MOST_BYTES = 200 * 1024  # what comes out of it fits an envelope
+_BEARER = re.compile(r"[Bb]earer +([!-~]{1,512})")
+
+
+class Clash(Exception):
+    """The reviews of two callers would have the same numbers: rename one of their tokens."""
+
+
+class Callers:
+    """Who may call, by the sha256 of his token."""
+
+    def __init__(self, tokens: Sequence[Bearer]) -> None:
+        places: dict[int, str] = {}
+        for token in tokens:
+            other = places.setdefault(asking.caller(token.name), token.name)
+            if other != token.name:
+                raise Clash(f"gateway.tokens: {other} and {token.name} cannot be told apart by a number: rename one")
+        self._tokens = tuple(tokens)
+
+    def who(self, head: Head) -> Bearer | None:
+        """Whose token came with the request. All are compared: how long it takes tells nothing."""
+        found = _BEARER.fullmatch(head.text(b"authorization"))
+        digest = sha256(found[1].encode() if found else b"").hexdigest()
+        matches = [token for token in self._tokens if hmac.compare_digest(token.sha256, digest)]
+        return matches[0] if found and matches else None
+
+
+class FactsApi:
+    """Takes what tokens say, one at a time: of two at once that contradict each other one is first."""
+
+    def __init__(
+        self, callers: Callers, desk: Desk, places: Places, redacted: Redactor, now: Callable[[], datetime]
+    ) -> None:
+        self._callers = callers
+        self._desk = desk
+        self._places = places
+        self._redacted = redacted
+        self._now = now
+        self._turn = asyncio.Lock()
+
+    @property
+    def route(self) -> Route:
+        """Where it is asked."""
+        return Route("POST", self._handle, MOST_BYTES, self._screen)
+
+    def _screen(self, head: Head) -> Answer | None:
+        return None if self._callers.who(head) else _counted(_unknown())
+
+    async def _handle(self, request: Request) -> Answer:
+        try:
+            answer = await self._answer(request)
+        except exchange.Refused as refused:
+            answer = refused.answer
+        except Unreadable as unreadable:
+            answer = refusal(HTTPStatus.UNPROCESSABLE_ENTITY, str(unreadable))
+        except LogUnreachable as unreachable:
+            log.warning("the log cannot be read", extra={"why": str(unreachable)})
+            answer = later("the log cannot be read now")
+        return _counted(answer)
+
+    async def _answer(self, request: Request) -> Answer:
+        token = self._callers.who(request.head)
+        if token is None:
+            return _unknown()
+        wanted = _read(request)
+        about, right = wanted.about, "commands" if isinstance(wanted, asking.Command) else "facts"
+        if right not in token.may:
+            raise _denied(f"this token may not say that: add `{right}` to its `may`")
+        if not {about.full_name.lower(), "*"} & {name.lower() for name in token.repositories}:
+            raise _denied(f"this token is not for {about.full_name}: add it to its `repositories`")
+        pull = await self._places.pull(about)
+        if pull is None or not await self._places.listed(pull.repo, about.full_name):
+            why = "no pull request of it is known here: list it in the policy, then open or touch one"
+            raise exchange.Refused(HTTPStatus.NOT_FOUND, f"pull: {about.full_name}: {why}")
+        fact = asking.fact(wanted, token.name, self._now(), self._redacted)
+        return await self._recorded(pull, fact, token.name)
+
+    async def _recorded(self, pull: Pull, fact: AnyFact, by: str) -> Answer:
+        where = About(repo=pull.repo, number=pull.number)
+        loop = loop_name(where) or ""
+        async with self._turn:
+            if other := _opposite(fact):
+                row = await self._places.recorded(loop, other)
+                if row is not None:
+                    raise _clash(row.pos)
+            outcome = await self._desk.send([Report(fact=fact, version=fact.schema_version, about=where, actor=by)])
+        return _told(outcome, fact, loop)
+
+
+def _read(request: Request) -> asking.Request:
+    match request.head.media:
+        case "application/json":
+            return asking.identified(asking.asked(request.body), request.head.text(b"idempotency-key"))
+        case "text/plain":
+            return asking.said(request.body, request.head.asked())
+        case _:
+            why = "Content-Type: send application/json, or what an agent printed as text/plain"
+            raise exchange.Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
+
+
+def _opposite(fact: AnyFact) -> str:
+    """The key that the same review would have, had it said the opposite."""
+    if isinstance(fact, ReviewRejected):
+        return f"review/{fact.review}/approved"
+    return f"review/{fact.review}/rejected" if isinstance(fact, ReviewApproved) else ""
+
+
+def _told(outcome: Outcome, fact: AnyFact, loop: str) -> Answer:
+    if outcome.kind == "unavailable":
+        log.warning("a fact is not recorded", extra={"loop": loop, "why": outcome.why})
+        return later("it may or may not be in the log: send the same again")
+    (answer,) = outcome.answers
+    match answer:
+        case Already() if answer.fact is not None and _words(answer.fact) != _words(fact):
+            raise _clash(answer.pos)
+        case Already():
+            return Answer(HTTPStatus.OK, {"already": answer.pos, "loop": loop, "key": fact.key})
+        case Refused(reason="oversized"):
+            return refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{answer.detail}: say less")
+        case Refused():
+            return refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{answer.reason}: {answer.detail}")
+        case _:
+            return Answer(HTTPStatus.CREATED, {"recorded": outcome.positions[0], "loop": loop, "key": fact.key})
+
+
+def _words(fact: AnyFact) -> dict[str, object]:
+    return fact.model_dump(exclude={"submitted_at"})
+
+
+def _counted(answer: Answer) -> Answer:
+    measures.asked(answer.status.value)
+    return answer
+
+
+def _unknown() -> Answer:
+    why = "Authorization: Bearer and a token of gateway.tokens, please"
+    return refusal(HTTPStatus.UNAUTHORIZED, why, {"WWW-Authenticate": "Bearer"})
+
+
+def _denied(why: str) -> exchange.Refused:
+    return exchange.Refused(HTTPStatus.FORBIDDEN, why)
+
+
+def _clash(pos: int) -> exchange.Refused:
+    why = f"this number or id was used before, for something else (position {pos}): take a new one"
+    return exchange.Refused(HTTPStatus.CONFLICT, why)
