@@ -31,6 +31,12 @@ def test_help_loads_nothing_heavier_than_click() -> None:
     assert done.stdout.endswith("[]\n")
 
 
+def test_up_starts_its_nats_server_before_it_loads_the_services() -> None:
+    code = "import sys, amends.cli.up; print(sorted({'sqlalchemy', 'faststream', 'githubkit'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 @pytest.mark.parametrize("path", commands(cli), ids=" ".join)
 def test_every_command_has_a_help_and_every_leaf_an_example(path: tuple[str, ...]) -> None:
     result = called(*path, "--help")

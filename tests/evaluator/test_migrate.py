@@ -1,5 +1,7 @@
 """Migrations: from nothing to the head, once, whole, and the same on both databases as the tables in the code."""
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +23,8 @@ from amends.common.log.engine import database, writing
 from amends.common.log.tables import METADATA
 from amends.evaluator import migrate as module
 from amends.evaluator.migrate import HEAD, at_head, grant, migrate
+from amends.evaluator.migrations.made import FILE, schema
+from amends.evaluator.migrations.upgrade import upgrade
 from amends.evaluator.writer import Writer
 from tests.support.logs import record
 from tests.support.postgres import Server
@@ -66,6 +70,39 @@ def test_the_migrations_make_the_tables_of_the_code(database_url: str) -> None:
     with connected(database_url) as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, METADATA) == []
+
+
+def test_a_log_that_is_made_at_once_is_what_the_revisions_make(tmp_path: Path) -> None:
+    engine = writing(database(f"sqlite:///{tmp_path}/log.db"), create=True)
+    with engine.begin() as connection:
+        upgrade(connection)
+        statements, [row] = schema(connection), connection.exec_driver_sql("SELECT * FROM head").all()
+    engine.dispose()
+    if os.environ.get("AMENDS_SNAPSHOTS") == "write":
+        FILE.write_text(json.dumps(statements, indent=2) + "\n", encoding="utf-8")
+    migrate(f"sqlite:///{tmp_path}/other.db")
+    with connected(f"sqlite:///{tmp_path}/other.db") as connection:
+        assert schema(connection) == statements, "AMENDS_SNAPSHOTS=write writes it anew"
+        [other] = connection.exec_driver_sql("SELECT * FROM head").all()
+    assert [*row[:4], len(row[4]), *row[5:]] == [*other[:4], len(other[4]), *other[5:]]
+
+
+def test_a_new_log_in_sqlite_needs_no_alembic(tmp_path: Path) -> None:
+    script = f"{MIGRATE}; print('alembic' in sys.modules)"
+    new = f"sqlite:///{tmp_path}/log.db"
+    ran = subprocess.run([sys.executable, "-c", script, new], check=True, capture_output=True, text=True)
+    assert ran.stdout == "False\n"
+
+
+def test_an_older_log_is_brought_to_the_head(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/log.db"
+    migrate(url)
+    with connected(url) as connection:
+        connection.exec_driver_sql("DROP TABLE puts")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    assert (at_head(url), migrate(url), at_head(url)) == (False, True, True)
+    with connected(url) as connection:
+        assert "puts" in inspect(connection).get_table_names()
 
 
 def test_being_at_the_head_needs_no_alembic(sqlite_url: str) -> None:

@@ -22,12 +22,13 @@ def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installation(backup: Path) -> Iterator[Installation]:
-    """It was backed up, went on, and lost its power."""
+    """It was backed up, went on until the mirror had it all, and lost its power."""
     with installed(crowd=Crowd(people=0, gossips=4)) as one:
         one.evaluator().ready()
         one.progress()
         copied(one.database, backup)
         one.progress()
+        one.settle()  # what the mirror had not got yet, nobody could give back
         one.power_cut()
         yield one
 

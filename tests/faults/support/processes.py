@@ -124,7 +124,7 @@ class Amends(Process):
         """Where it serves health and metrics: as it was told, else as it says once it is up."""
         if port := self._settings.get("AMENDS_OPS_PORT"):
             return f"http://127.0.0.1:{port}"
-        found = re.search(r"http://127\.0\.0\.1:\d+", self.said())
+        found = re.search(r"(?<=metrics )http://127\.0\.0\.1:\d+", self.said())
         assert found is not None
         return found[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amends.common.log.engine import LogUnreachable, database, named, schema_version, sqlite_file, writing
+from amends.evaluator.migrations.made import make
 
 HEAD = "0003"
 _LOCK = 0x616D656E6473  # any number, as long as all migrators take the same
@@ -27,8 +28,6 @@ def migrate(url: str) -> bool:
         return False
     if version is not None and version > HEAD:
         raise LogUnreachable(f"{named(where)} has schema {version}, newer than this program's {HEAD}: upgrade amends")
-    from amends.evaluator.migrations.upgrade import upgrade  # noqa: PLC0415 - only now: see there
-
     if file := sqlite_file(where):
         file.absolute().parent.mkdir(parents=True, exist_ok=True)
     engine = writing(where, create=True)
@@ -37,6 +36,10 @@ def migrate(url: str) -> bool:
             if engine.dialect.name == "postgresql":
                 connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            if make(connection, HEAD):
+                return True
+            from amends.evaluator.migrations.upgrade import upgrade  # noqa: PLC0415 - only now: see there
+
             upgrade(connection)
     finally:
         engine.dispose()
