@@ -88,6 +88,7 @@ class Recorder:
         self._most = batch
         self._cache: dict[str, Held] = {}
         self._policies: Policies = {}
+        self._arriving: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._queue: SimpleQueue[_Job | _Question | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="recorder", daemon=True)
         self._closed = "starting: the mirror has not been checked yet"
@@ -140,7 +141,7 @@ class Recorder:
         if answer is None:
             loop = asyncio.get_running_loop()
             future: asyncio.Future[Answer] = loop.create_future()
-            self._put(_Job(Said(service, report), future, loop))
+            self._gather(_Job(Said(service, report), future, loop), loop)
             answer = await future
         metrics.answered(service, answer, time.perf_counter() - began)
         return answer
@@ -208,6 +209,17 @@ class Recorder:
         return sha
 
     # --- the thread ------------------------------------------------------------------------------------------------
+
+    def _gather(self, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
+        """What an event loop hears in one turn is handed over together: the thread wakes once, for a larger batch."""
+        if loop not in self._arriving:
+            self._arriving[loop] = []
+            loop.call_soon(self._hand_over, loop)
+        self._arriving[loop].append(job)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        for job in self._arriving.pop(loop):
+            self._put(job)
 
     def _put(self, item: _Job | _Question) -> None:
         self._queue.put(item)
