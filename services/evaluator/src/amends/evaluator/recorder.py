@@ -157,14 +157,15 @@ class Recorder:
         try:
             report = parse(raw)
         except Malformed as malformed:
-            await self._park(service, malformed.refused, raw)
+            await self.park(service, malformed.refused, raw)
             return malformed.refused
         answer = await self.report(service, report)
         if isinstance(answer, Refused) and answer.reason in PARKED:
-            await self._park(service, answer, raw)
+            await self.park(service, answer, raw)
         return answer
 
-    async def _park(self, service: str, refused: Refused, raw: bytes) -> None:
+    async def park(self, service: str, refused: Refused, raw: bytes) -> None:
+        """Keep bytes that were refused for what they are, for a human to look at."""
         log.warning("report refused", extra={"service": service, "reason": refused.reason, "detail": refused.detail})
         if self._closed:
             return
@@ -343,7 +344,10 @@ class LocalRecorder:
 
     async def report(self, report: Report) -> Answer:
         """Record a fact and what it causes."""
-        return await self._recorder.report(self._service, report)
+        answer = await self._recorder.report(self._service, report)
+        if isinstance(answer, Refused) and answer.reason in PARKED:
+            await self._recorder.park(self._service, answer, report.model_dump_json(by_alias=True).encode())
+        return answer
 
     async def may(self, pos: int, run: str = "") -> Go | Stop | Unavailable:
         """Whether the work that the event at `pos` asked for may still have its effect."""
