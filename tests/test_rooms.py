@@ -7,6 +7,21 @@ from pathlib import Path
 import pytest
 
 PURE = [
+    "amends.comment_fetcher.bots",
+    "amends.comment_fetcher.bots.coderabbit",
+    "amends.comment_fetcher.bots.copilot",
+    "amends.comment_fetcher.bots.generic",
+    "amends.comment_fetcher.bots.meaning",
+    "amends.comment_fetcher.checks",
+    "amends.comment_fetcher.documents",
+    "amends.comment_fetcher.items",
+    "amends.comment_fetcher.memory",
+    "amends.comment_fetcher.policyfile",
+    "amends.comment_fetcher.shapes",
+    "amends.comment_fetcher.sighted",
+    "amends.comment_fetcher.snapshot",
+    "amends.comment_fetcher.strand",
+    "amends.comment_fetcher.visible",
     "amends.common.answers",
     "amends.common.envelope",
     "amends.common.events",
@@ -18,6 +33,7 @@ PURE = [
     "amends.common.explain.text",
     "amends.common.explain.turns",
     "amends.common.explain.why",
+    "amends.common.feedback",
     "amends.common.frozen",
     "amends.common.github.commands",
     "amends.common.github.models",
@@ -54,7 +70,7 @@ STDLIB = [
     *["gc", "hashlib", "hmac", "itertools", "json", "math", "operator", "re", "textwrap", "types", "typing"],
     *["unicodedata", "uuid"],
 ]
-CALM = {*STDLIB, "pydantic", "pydantic_core"}
+CALM = {*STDLIB, "html", "markdown_it", "pydantic", "pydantic_core", "yaml"}  # these parse text, and no more
 CALM_PARTS = ("urllib.parse.",)
 # What an allowed import, or none at all, still gives: the clock, randomness, the outside.
 RESTLESS_NAMES = {"uuid1", "uuid4", "open", "print", "input", "eval", "exec", "__import__"}

@@ -1,8 +1,10 @@
 """`amends explain`."""
 
+import pytest
+
 from tests.support.command import called, lines
-from tests.support.facts import command, policy_changed
-from tests.support.scribe import CHANGE, Scribe
+from tests.support.facts import command, comment, policy_changed
+from tests.support.scribe import CHANGE, Scribe, tell_of_a_mistake
 
 
 def explained(one: Scribe, *arguments: str) -> dict[str, object]:
@@ -51,3 +53,27 @@ def test_a_paused_loop_says_who_has_to_resume_it(told: Scribe) -> None:
     told.tell(command("pause"))
     explanation = explained(told, CHANGE)
     assert (explanation["status"], "resume" in str(explanation["orders"])) == ("paused", True)
+
+
+def test_it_shows_the_last_fifty_events_or_as_many_as_are_wanted(told: Scribe) -> None:
+    told.tell(*(comment(number) for number in range(100, 160)))
+    known = len(told.log.history(CHANGE))
+    shown = [len(listed(explained(told, CHANGE, *wanted))) for wanted in ((), ("--events", "2"), ("--events", "999"))]
+    assert shown == [50, 2, known]
+    assert listed(explained(told, CHANGE, "--events", "0")) == []
+    assert f"Last events (50 of {known}):" in called("explain", CHANGE, "-o", "text", "--database", told.url).stdout
+
+
+@pytest.mark.parametrize("events", ["0", "2", "50"])
+def test_why_a_loop_is_stuck_is_said_however_long_ago_it_was(told: Scribe, events: str) -> None:
+    tell_of_a_mistake(told)
+    told.tell(*(comment(number) for number in range(100, 110)))
+    explanation = explained(told, CHANGE, "--events", events)
+    assert str(explanation["stuck"]).startswith("KeyError in amends")
+    assert len(listed(explanation)) == min(int(events), len(told.log.history(CHANGE)))
+
+
+def listed(explanation: dict[str, object]) -> list[object]:
+    last = explanation["last"]
+    assert isinstance(last, list)
+    return last

@@ -9,7 +9,7 @@ import pytest
 
 from amends.common.identity import About
 from tests.cli.conftest import opened, reported
-from tests.support.command import called, lines, ran, up
+from tests.support.command import called, lines, nats_url, ran, up
 from tests.support.facts import command
 from tests.support.scribe import tamper
 
@@ -81,6 +81,6 @@ def test_nothing_is_restored_under_a_running_evaluator(running: Path) -> None:
 
 @pytest.mark.connected
 def test_nothing_is_restored_while_an_evaluator_answers_on_that_nats(running: Path, tmp_path: Path) -> None:
-    nats = (running / "nats.url").read_text().strip()
+    nats = nats_url(running, "evaluator")
     result = called("restore", "--import-tail", "--data-dir", str(tmp_path), "--nats", nats)
     assert (result.exit_code, "stop it first" in result.output) == (1, True)

@@ -14,15 +14,17 @@ from amends.common.events import Ending, Failure, LoopStuck, Outcome
 from amends.common.explain import Explanation, explain, lines
 from amends.common.explain.reasons import ENDINGS, FAILURES, OUTCOMES, REFUSALS, escalation
 from amends.common.loop import Loop
-from amends.common.standing import Status, obstacles, requests, status
+from amends.common.standing import SECOND, Status, obstacles, requests, status
 from tests.support.examples import NOON
+from tests.support.facts import MARIA, command
+from tests.support.given import given
 from tests.support.snapshots import assert_as_before
 from tests.support.stories import STORIES, Teller, awaiting, fixing, no_model, observed, opened, paused, used_up
 from tests.support.story import Story
 
 
 def explained(story: Story) -> Explanation:
-    return explain(story.loop, story.policy, story.recent)
+    return explain(story.loop, story.policy, story.recent[-3:])
 
 
 @pytest.mark.parametrize(("name", "teller"), STORIES.items(), ids=STORIES)
@@ -64,13 +66,25 @@ def test_only_a_loop_that_needs_a_human_is_handed_over(teller: Teller) -> None:
     assert (explanation.handover is not None) == (explanation.status is Status.NEEDS_HUMAN)
 
 
+def test_a_command_whose_author_nobody_looks_up_is_shown_with_its_deadline_and_then_as_late() -> None:
+    story = given(command("fix", by=MARIA))
+    [asked] = [turn for turn in explain(story.loop, story.policy, []).turns if turn.who == "comment-fetcher"]
+    assert asked.due == story.time + story.policy.waits.author_seconds * SECOND
+    story.after(story.policy.waits.author_seconds)
+    shown = [condition.remedy for condition in explain(story.loop, story.policy, []).conditions if not condition.met]
+    assert "the comment-fetcher reports author.checked (late)" in shown
+
+
 def test_the_stories_cover_every_status() -> None:
     assert {explained(teller()).status for teller in STORIES.values()} == set(Status)
 
 
-def test_it_shows_the_last_three_events_and_no_more() -> None:
+def test_it_shows_the_events_it_is_given_and_says_how_many_there_are() -> None:
     story = awaiting()
     assert [event.pos for event in explained(story).last] == [event.pos for event in story.recent[-3:]]
+    assert f"Last events (3 of {story.loop.version}):" in lines(explained(story))
+    whole = explain(story.loop, story.policy, story.recent)
+    assert (len(whole.last), "Events:" in lines(whole)) == (story.loop.version, True)
 
 
 def test_whoever_takes_over_learns_what_was_tried_what_is_left_and_what_to_say() -> None:

@@ -250,6 +250,7 @@ def test_a_quiet_loop_waits_for_no_model() -> None:
         (fixing().when(failed("model_overloaded")), "retry/1/1", False),
         (pushing(), "push/1/1", True),
         (given(rejected()), "author/1", True),
+        (given(command("fix", by=MARIA)), "author/command/fix-1", True),
     ],
 )
 def test_a_wait_is_a_deadline_when_it_is_about_somebody_who_does_not_answer(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from amends.doubles.github import GitHubDouble
-from amends.doubles.github.contract import Descriptions, load
+from tests.contract.descriptions import Descriptions, load
 from tests.contract.tour import Toured, tour
 
 
@@ -27,5 +27,5 @@ def toured() -> Iterator[Toured]:
 def github() -> Iterator[GitHubDouble]:
     """A double of its own, that checks everything."""
     with GitHubDouble() as double:
-        double.validate = True
+        double.check(load())
         yield double

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from graphql import (
     DocumentNode,
@@ -13,11 +14,14 @@ from graphql import (
     InputObjectTypeExtensionNode,
     InterfaceTypeDefinitionNode,
     NamedTypeNode,
+    Node,
     ObjectTypeDefinitionNode,
     ScalarTypeDefinitionNode,
     TypeNode,
     UnionTypeDefinitionNode,
+    Visitor,
     print_ast,
+    visit,
 )
 
 Json = dict[str, Any]
@@ -198,6 +202,16 @@ def schemas(full: Json, events: Iterable[str]) -> Json:
             found[name] = full["definitions"][name]
             waiting += _references(found[name])
     return {"$schema": full["$schema"], "definitions": _plain(dict(sorted(found.items())))}
+
+
+def without_prose(full: DocumentNode) -> str:
+    """The whole schema but for its descriptions, which are most of it."""
+    return print_ast(visit(full, _NoProse())) + "\n"
+
+
+class _NoProse(Visitor):
+    def enter(self, node: Node, *_: Any) -> Node:
+        return replace(cast("Any", node), description=None) if hasattr(node, "description") else node
 
 
 def extended(full: DocumentNode, beyond: DocumentNode) -> DocumentNode:

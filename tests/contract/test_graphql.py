@@ -8,11 +8,11 @@ import pytest
 from graphql import build_schema, execute_sync, find_breaking_changes, parse, validate
 
 from amends.doubles.github import GitHubDouble
-from amends.doubles.github.contract import Descriptions
 from amends.doubles.github.control.actors import caller
 from amends.doubles.github.control.pulls import PullHandle
 from amends.doubles.github.graphql.engine import execute, schema
 from amends.doubles.github.graphql.fields import TYPES, Asking
+from tests.contract.descriptions import Descriptions
 from tests.contract.documents import everything_of, fields_in
 from tests.contract.mutations import MUTATIONS, Change
 from tests.contract.refresh import SDL, double_schema
@@ -131,6 +131,7 @@ def test_documents_are_run_as_graphql_core_runs_them(visited: tuple[GitHubDouble
         '{repository(owner:"acme",name:"none"){id} viewer{login}}',
         '{repository(owner:"acme",name:"widget"){pullRequest(number:1){reviewThreads(first:101){totalCount}}}}',
         '{node(id:"nothing"){id}}',
+        '{viewer{id} nodes(ids:["nothing","nowhere"]){id ...on User{login}}}',
     ],
 )
 def test_directives_fragments_and_errors_too(visited: tuple[GitHubDouble, PullHandle], document: str) -> None:

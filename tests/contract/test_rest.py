@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from amends.doubles.github import GitHubDouble
-from amends.doubles.github.contract import Descriptions
 from amends.doubles.github.http import json_reply
+from tests.contract.descriptions import Descriptions
 from tests.contract.routes import all_routes, routes
 from tests.contract.tour import Toured
 from tests.doubles.client import Api

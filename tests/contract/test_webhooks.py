@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amends.doubles.github.contract import Descriptions
+from tests.contract.descriptions import Descriptions
 from tests.contract.examples import examples, named, rejections
 from tests.contract.tour import Toured
 

@@ -15,11 +15,11 @@ from amends.doubles.github.acts import pulls
 from amends.doubles.github.control.actors import caller
 from amends.doubles.github.control.apps import AppHandle
 from amends.doubles.github.control.pulls import PullHandle
+from tests.contract.descriptions import load
 from tests.contract.visits import VISITS, Guest, Visit, places
 from tests.doubles.client import Api
 from tests.doubles.receiver import Receiver
-
-LINES = "".join(f"line {n}\n" for n in range(1, 21))
+from tests.support.github import LINES
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Toured:
 def open_tour() -> Iterator[tuple[GitHubDouble, PullHandle]]:
     """The story before the tour, to look around in."""
     with GitHubDouble() as github:
-        github.validate = True
+        github.check(load())
         app = github.app("amends")
         pull = _story(github)
         app.install("acme", [pull.repo])
@@ -47,7 +47,7 @@ def tour() -> Iterator[Toured]:
     with ExitStack() as stack:
         github = stack.enter_context(GitHubDouble())
         receiver = stack.enter_context(Receiver())
-        github.validate = True
+        github.check(load())
         app = github.app("amends", {**_EVERYTHING})
         github.webhooks.to(receiver.url, "shh")
         github.webhooks.to(receiver.url, "shh", app)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +51,19 @@ def test_a_whole_story_can_be_told_from_outside(github: GitHubDouble, outside: O
     assert (said["threads"][0]["outdated"], said["threads"][0]["resolved_by"], said["heads"]) == (True, "bob", 2)
 
 
+def test_what_was_said_can_be_taken_back_from_outside(outside: Outside, pull: PullHandle) -> None:
+    about = {"repo": "acme/widget", "pull": 1}
+    one = outside.do("comment", **about, by="bob", body="Hm.", path="app.py", line=10)
+    other = outside.do("comment", **about, by="bob", body="Hm.")
+    review = outside.do("review", **about, by="bob", state="changes_requested", body="No.")
+    outside.do("edit", **about, id=one["id"], body="Hm?")
+    outside.do("delete", **about, id=other["id"])
+    outside.do("dismiss", **about, id=review["id"])
+    said = outside.look("state")["repositories"]["acme/widget"]["issues"]["1"]
+    assert [one["body"] for one in said["threads"][0]["comments"]] == ["Hm?"]
+    assert (said["comments"], said["reviews"][-1]["state"]) == ([], "DISMISSED")
+
+
 def test_webhooks_and_their_mishaps_can_be_set_from_outside(
     github: GitHubDouble, outside: Outside, pull: PullHandle
 ) -> None:
@@ -99,16 +108,6 @@ def test_an_app_can_be_made_and_installed_from_outside(github: GitHubDouble, out
     assert made["pem"].startswith("-----BEGIN RSA PRIVATE KEY-----")
     number = outside.do("install", app="amends", account="acme", repositories=["acme/widget"])["id"]
     assert github.world.installations[number].app.id == made["id"]
-
-
-def test_it_runs_for_itself_until_it_is_told_to_stop() -> None:
-    command = [sys.executable, "-m", "amends.doubles.github", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        assert httpx.get(f"{said['api']}/zen").status_code == 200
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
 
 
 def story(github: GitHubDouble) -> None:

@@ -65,9 +65,33 @@ def test_a_list_without_a_fit_size_is_refused(bob: Api, pull: PullHandle, argume
     assert said["errors"][0]["type"] == kind
 
 
+NODES = "query($i:[ID!]!){nodes(ids:$i){id}}"
+
+
+def test_what_is_gone_is_null_in_its_place_among_nodes(bob: Api, pull: PullHandle) -> None:
+    kept, gone = (pull.comment("bob", "hm", path="app.py", line=10).root for _ in range(2))
+    gone.delete()
+    said = bob.graphql(NODES, i=[gone.node_id, kept.node_id])
+    assert said["data"]["nodes"] == [None, {"id": kept.node_id}]
+    assert [(one["type"], one["path"]) for one in said["errors"]] == [("NOT_FOUND", ["nodes", 0])]
+
+
+def test_a_hundred_nodes_are_had_by_their_ids_and_no_more(bob: Api, pull: PullHandle) -> None:
+    assert len(bob.data(NODES, i=[pull.node_id] * 100)["nodes"]) == 100
+    assert bob.graphql(NODES, i=[pull.node_id] * 101)["errors"][0]["type"] == "ARGUMENT_LIMIT"
+
+
 def test_rest_knows_nothing_of_resolved_or_outdated(bob: Api, pull: PullHandle) -> None:
     pull.comment("bob", "hm", path="app.py", line=10).resolve("bob")
     assert not {"resolved", "isResolved", "outdated", "isOutdated"} & bob.json(f"{PULL}/comments")[0].keys()
+
+
+def test_only_graphql_knows_what_is_hidden(bob: Api, pull: PullHandle) -> None:
+    said = pull.say("carol", "Buy this.")
+    said.minimize("spam")
+    seen = bob.pull("comments(first:1){nodes{isMinimized minimizedReason}}")["comments"]["nodes"]
+    assert seen == [{"isMinimized": True, "minimizedReason": "spam"}]
+    assert bob.json("/repos/acme/widget/issues/1/comments")[0]["body"] == "Buy this."
 
 
 def test_resolving_tells_of_the_thread(github: GitHubDouble, pull: PullHandle, receiver: Receiver) -> None:

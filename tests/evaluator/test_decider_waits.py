@@ -2,7 +2,18 @@
 
 import pytest
 
-from amends.common.events import AnyFact, Escalated, FixStarted, Notified, NotifyFailed, PushRequested, TimerFired
+from amends.common.events import (
+    AnyFact,
+    Author,
+    DeliveryParked,
+    Escalated,
+    FixStarted,
+    Notified,
+    NotifyFailed,
+    PushRequested,
+    Reporter,
+    TimerFired,
+)
 from amends.common.policy import Overrides
 from amends.common.standing import requests, timers, window
 from tests.support.facts import (
@@ -10,11 +21,13 @@ from tests.support.facts import (
     MARIA,
     believed,
     checked,
+    closed,
     command,
     comment,
     failed,
     fetched,
     item,
+    observed,
     prepared,
     pushed,
     refused,
@@ -217,6 +230,81 @@ def test_an_author_whom_nobody_looks_up_is_shown_to_a_human_once() -> None:
 def test_an_author_who_was_looked_up_in_time_is_not_waited_for() -> None:
     story = given(rejected(by=EVE), checked(rejected(by=EVE), "read")).so_far()
     story.after(100 * HOUR).then()
+
+
+def test_who_gave_a_command_and_is_not_looked_up_is_shown_to_a_human_once() -> None:
+    order = command("fix", by=MARIA)
+    story = given(rejected(by=EVE), checked(rejected(by=EVE), "read"), order)
+    story.after(6 * HOUR - 1).then().after(1).then("escalated stalled")
+    said = story.last(Escalated)
+    assert (said.detail, said.stops) == ("nobody looked up who said fix (maria)", False)
+    story.after(100 * HOUR).so_far().when(checked(order)).then("command.accepted fix", "fix.requested 1/1")
+
+
+def test_commands_that_became_late_during_a_pause_are_told_of_together() -> None:
+    orders = [command("fix", by=MARIA, id_=f"c-{number}") for number in range(4)]
+    story = given(command("pause"), *orders).after(6 * HOUR).then()
+    story.when(command("resume")).then("command.accepted resume", "loop.resumed", "loop.paused", "escalated stalled")
+
+
+def test_a_command_of_a_closed_pull_request_is_waited_for_when_that_is_open_again() -> None:
+    story = given(command("fix", by=MARIA), closed(60)).after(100 * HOUR).so_far()
+    story.when(observed(120)).after(0).then("escalated stalled")
+
+
+def test_a_command_with_the_longest_name_can_be_waited_for_accepted_and_refused() -> None:
+    longest = command("fix", by=MARIA, id_="x" * 200)
+    given(longest).after(6 * HOUR).then("escalated stalled")
+    given(rejected()).when(*believed(longest)).then("command.accepted fix", "fix.requested 1/1")
+    given().when(*believed(longest, "read")).then("command.refused fix untrusted")
+
+
+# --- what was given up ---------------------------------------------------------------------------------------------
+
+
+def given_up(story: Telling, service: Reporter = "comment-fetcher") -> Telling:
+    """The service parks the newest thing that it owes an answer to."""
+    of = [owed.pos for owed in requests(story.loop, story.policy) if owed.service == service][-1]
+    return story.when(DeliveryParked(of=of, service=service, error="KeyError")).so_far()
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        given_up(given(rejected())).when(checked(rejected())),
+        given_up(given(command("fix", by=MARIA))).when(checked(command("fix", by=MARIA))),
+        given_up(collecting()).when(fetched(item())),
+        given_up(collecting().when(fetched(item())), "fixer").when(started(), prepared()),
+        given_up(pushing(), "publisher").when(pushed()),
+    ],
+)
+def test_what_was_given_up_and_answered_after_all_is_given_up_no_more(story: Telling) -> None:
+    assert story.loop.parked == {}
+
+
+@pytest.mark.parametrize(
+    ("story", "service", "seconds"),
+    [
+        (collecting(), "comment-fetcher", 600),
+        (pushing(), "publisher", 600),
+        (given(rejected()), "comment-fetcher", 6 * HOUR),
+    ],
+)
+def test_what_was_given_up_is_so_until_it_is_asked_again(story: Telling, service: Reporter, seconds: int) -> None:
+    assert len(given_up(story, service).loop.parked) == 1
+    assert story.after(seconds).loop.parked == {}
+
+
+def test_an_event_that_nobody_owes_an_answer_to_is_not_given_up() -> None:
+    assert given().when(DeliveryParked(of=1, service="notifier", error="KeyError")).loop.parked == {}
+
+
+def test_not_more_than_a_few_are_remembered() -> None:
+    reviews = [rejected(number, by=Author(id=number)) for number in range(100, 160)]
+    story = given(*reviews)
+    for owed in requests(story.loop, story.policy):
+        story.when(DeliveryParked(of=owed.pos, service="comment-fetcher", error="KeyError"))
+    assert len(story.loop.parked) == 50
 
 
 # --- what is owed --------------------------------------------------------------------------------------------------

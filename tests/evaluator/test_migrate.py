@@ -25,7 +25,7 @@ from amends.evaluator.writer import Writer
 from tests.support.logs import record
 from tests.support.postgres import Server
 
-LATEST = "UPDATE alembic_version SET version_num = '0001'"
+LATEST = "UPDATE alembic_version SET version_num = '0002'"
 MIGRATE = "import sys; from amends.evaluator.migrate import migrate; migrate(sys.argv[1])"
 
 

@@ -14,6 +14,7 @@ from multiprocessing import get_context
 import psycopg
 import pytest
 
+from amends.common import metrics
 from amends.common.answers import Already, Answer, Recorded, Refused, Stop, Unavailable
 from amends.common.envelope import VOCABULARY, Event
 from amends.common.events import AnyFact
@@ -253,6 +254,24 @@ async def test_bytes_that_are_no_report_are_refused_and_kept(
     assert (kept.reason, kept.sha, kept.size) == (reason, sha256(bytes_).hexdigest(), len(bytes_))
     assert (kept.service, kept.subject, kept.times) == ("gateway", "report.gateway", 2)
     assert await recorder.report_raw("gateway", raw(comment())) == Recorded(1)
+
+
+@asynchronous
+async def test_a_flood_of_bad_bytes_is_kept_up_to_a_bound_and_what_was_dropped_is_counted(
+    recorder: Recorder, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("amends.evaluator.writer.writer.PARKED_ROWS", 2)
+    before = dropped()
+    for number in range(5):
+        await recorder.report_raw("gateway", b"{%d" % number)
+        await recorder.report_raw(f"stranger-{number}", b"{%d" % number)
+    assert sorted(kept.service for kept in log.parked()) == ["gateway", "gateway", "unknown", "unknown"]
+    assert [now - then for now, then in zip(dropped(), before, strict=True)] == [3, 3]
+
+
+def dropped() -> list[float]:
+    samples = (("amends_parked_dropped_total", {"service": service}) for service in ("gateway", "other"))
+    return [metrics.REGISTRY.get_sample_value(*sample) or 0.0 for sample in samples]
 
 
 @asynchronous

@@ -266,7 +266,25 @@ def test_what_is_parked_can_be_let_go_once(writer: Writer, log: Log) -> None:
     assert (writer.unpark(parked), writer.unpark(parked), log.parked()) == (True, False, [])
 
 
+def test_of_too_many_parked_reports_the_oldest_of_that_service_go(
+    writer: Writer, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("amends.evaluator.writer.writer.PARKED_ROWS", 3)
+    other = writer.park("fixer", "malformed", b"{")
+    first, *rest = [writer.park("gateway", "malformed", b"%d" % number) for number in range(5)]
+    writer.park("gateway", "malformed", b"0")  # the first came again: it is the newest now
+    assert (writer.let_go("gateway"), writer.let_go("gateway"), writer.let_go("fixer")) == (2, 0, 0)
+    assert {kept.id for kept in log.parked()} == {first, *rest[2:], other}
+
+
+def test_of_too_large_parked_reports_the_oldest_go(writer: Writer, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amends.evaluator.writer.writer.PARKED_BYTES", 250)
+    kept = [writer.park("gateway", "oversized", bytes([number]) * 100) for number in range(5)]
+    assert (writer.let_go("gateway"), [row.id for row in log.parked()]) == (3, kept[:2:-1])
+
+
 CONTENT = os.urandom(2 * CHUNK + 17)
+DAY = 86_400 * 1_000_000
 SHA = sha256(CONTENT).hexdigest()
 PARTS = [CONTENT[start : start + CHUNK] for start in range(0, len(CONTENT), CHUNK)]
 
@@ -310,6 +328,32 @@ def test_a_finished_blob_stays_what_it_is(writer: Writer, log: Log) -> None:
     writer.put_blob(CONTENT)
     put(writer, b"late", b"garbage", b"for", b"it")
     writer.finish_blob(SHA, 4, 1)
+    assert log.blob(SHA) == CONTENT
+
+
+def test_a_blob_that_nobody_goes_on_putting_for_a_day_is_forgotten(writer: Writer, log: Log) -> None:
+    put(writer, *PARTS[:2])
+    now = time.time_ns() // 1_000
+    assert writer.forget_abandoned(now + DAY - 60_000_000) == 0
+    assert [writer.forget_abandoned(now + DAY + 60_000_000) for _ in range(2)] == [1, 0]
+    put(writer, PARTS[0])
+    with pytest.raises(BlobMismatch):  # the second part was there, and is not any more
+        writer.finish_blob(SHA, 2 * CHUNK, 2)
+    assert writer.put_blob(CONTENT) == SHA
+
+
+def test_a_blob_that_was_finished_is_never_forgotten(writer: Writer, log: Log) -> None:
+    put(writer, *PARTS)
+    writer.finish_blob(SHA, len(CONTENT), len(PARTS))
+    put(writer, b"late")
+    assert writer.forget_abandoned(time.time_ns() // 1_000 + 2 * DAY) == 0
+    assert log.blob(SHA) == CONTENT
+
+
+def test_a_blob_that_another_finished_meanwhile_is_not_forgotten(writer: Writer, log: Log) -> None:
+    put(writer, *PARTS)
+    assert writer.put_blob(CONTENT) == SHA
+    assert writer.forget_abandoned(time.time_ns() // 1_000 + 2 * DAY) == 0
     assert log.blob(SHA) == CONTENT
 
 

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from click.testing import CliRunner, Result
 
 from amends.cli.main import cli
+from amends.common.events import Reporter
 
 AMENDS = str(Path(sys.executable).with_name("amends"))
 WHOLE = {name: value for name, value in os.environ.items() if not name.startswith("AMENDS_")}
@@ -84,6 +86,12 @@ def stopped(process: subprocess.Popen[str]) -> int:
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
+
+
+def nats_url(data_dir: Path, user: Reporter) -> str:
+    """Where this user connects to what runs there."""
+    urls = (data_dir / "nats.url").read_text().split()
+    return next(url for url in urls if urlsplit(url).username == user)
 
 
 @contextmanager

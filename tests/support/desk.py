@@ -2,7 +2,7 @@
 
 import asyncio
 
-from amends.common.answers import Already, Answer, Go, Malformed, Recorded, Refused, Stop, Unavailable, parse
+from amends.common.answers import Already, Answer, Followed, Go, Malformed, Recorded, Refused, Stop, Unavailable, parse
 from amends.common.bus import wire
 
 
@@ -37,6 +37,9 @@ class MemoryDesk:
 
     async def requeue(self, asked: wire.Requeued) -> Answer:
         return Recorded(asked.parked or asked.pos or 0)
+
+    async def followed(self) -> list[Followed]:
+        return [Followed(full_name="octo/shop", repo=7, numbers=(42,))]
 
     async def put_chunk(self, chunk: wire.Chunk) -> Refused | Unavailable | None:
         self.blobs[chunk.sha, chunk.n] = chunk

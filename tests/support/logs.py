@@ -76,7 +76,7 @@ def empty(url: str) -> None:
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid()""")
         connection.execute("SET session_replication_role = replica")
-        connection.execute("TRUNCATE events, blobs, blob_chunks, loops, timers, outstanding, claims, parked")
+        connection.execute("TRUNCATE events, blobs, blob_chunks, loops, timers, outstanding, claims, parked, puts")
         start = "UPDATE head SET pos = 0, hash = %s, time = 0, epoch = %s, vocabulary = 0, code = ''"
         connection.execute(start, (GENESIS, uuid4().hex))
 

@@ -14,6 +14,7 @@ from amends.common.identity import About
 from amends.common.log import Log
 from amends.evaluator.recorder import Recorder
 from amends.evaluator.writer import Writer
+from tests.support.book import Book, broken, reported
 from tests.support.facts import CHANGE as CHANGED
 from tests.support.facts import (
     FULL_NAME,
@@ -96,6 +97,12 @@ def tell_of_a_second_rejection(one: Scribe) -> None:
     """She asks for more."""
     one.tell(*believed(rejected(3, MARIA, "and this", NEXT)))
     one.look_at_the_clock()
+
+
+def tell_of_a_mistake(one: Scribe) -> None:
+    """A program with a mistake in its decider meets a third rejection: the loop is stuck there."""
+    with closing(Book(one.url)) as book:
+        book.record(reported(rejected(4, MARIA, "and that", NEXT), NUMBER), decider=broken)
 
 
 def tell_of_approval(one: Scribe) -> None:

@@ -77,7 +77,7 @@ async def delivery(url: str, count: int) -> Measured:
             recorder.start()
             await relay.handshake()
             recorder.open()
-            log, link = Log(url), await Link(server.url, "comment-fetcher").open()
+            log, link = Log(url), await Link(server.url("comment-fetcher"), "comment-fetcher").open()
             local = LocalRecorder(recorder, "comment-fetcher", log.blob)
             worker = Worker("comment-fetcher", delivery.handle, local, BusInbox(link, "comment-fetcher"))
             tasks = [asyncio.create_task(relay.run()), asyncio.create_task(worker.run())]
@@ -107,7 +107,7 @@ async def refill(url: str) -> Measured:
 @asynccontextmanager
 async def relaying(url: str, server: EmbeddedServer) -> AsyncIterator[tuple[Relay, Mirror]]:
     """A relay between this log and this server, and the mirror there."""
-    log, link = Log(url), await Link(server.url, "evaluator").open()
+    log, link = Log(url), await Link(server.url("evaluator"), "evaluator").open()
     mirror = Mirror(link)
     yield Relay(log, mirror, Consumers(link)), mirror
     await link.close()

@@ -18,7 +18,7 @@ from amends.common.answers import Recorded
 from amends.common.envelope import Row
 from amends.common.log import Log
 from amends.evaluator.recorder import Recorder
-from amends.evaluator.replay import fold
+from amends.evaluator.replay import Rebuilt
 from tests.bench.conversation import Measured, converse
 from tests.bench.ours.recording import recording
 from tests.bench.workload import EVENTS, pull_request
@@ -35,9 +35,8 @@ def main(url: str, size: int, out: Path) -> None:
 
     def rebuild() -> Measured:
         began, cpu = time.perf_counter(), time.process_time()
-        loops = fold(pages(log))
-        took = time.perf_counter() - began, time.process_time() - cpu
-        return Measured(sum(loop.version for loop in loops.values()), *took)
+        rebuilt = Rebuilt().further(pages(log))
+        return Measured(rebuilt.events, time.perf_counter() - began, time.process_time() - cpu)
 
     converse(rebuild)
 

@@ -1,6 +1,8 @@
 """INV-41: each service's user reaches only its own subjects, durable and inbox. A real server holds them to it."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,7 +26,7 @@ from amends.evaluator.relay import Relay
 from tests.support.asynchronous import asynchronous, until
 from tests.support.chain import Chain, command, push
 from tests.support.desk import MemoryDesk
-from tests.support.nats import NatsServer, linked
+from tests.support.nats import NatsServer, linked, reconnecting
 from tests.support.service import PACE, WATCH, Publisher
 
 
@@ -137,6 +139,22 @@ async def test_an_inbox_that_is_not_ones_own_makes_deaf_and_every_request_says_s
         await until(lambda: link.health().startswith("no answer can reach us"))
         with pytest.raises(Unanswered, match="no answer can reach us"):
             await link.request("report.fixer")
+
+
+@asynchronous
+async def test_a_user_who_is_thrown_out_comes_back_when_he_is_let_in_again(guarded: NatsServer, tmp_path: Path) -> None:
+    config = tmp_path / "nats.conf"
+    whole = config.read_text()
+    async with linked(address(guarded, "fixer"), "fixer") as link, linked(address(guarded, "cli"), "cli") as other:
+        config.write_text(configuration({user: user for user in EVERYONE if user != "fixer"}))
+        os.kill(guarded.pid, signal.SIGHUP)
+        await until(lambda: not link.connected)
+        await until(lambda: "authorization violation" in link.health().lower())
+        assert not link.health().startswith("closed for good")
+        async with reconnecting(link):
+            config.write_text(whole)
+            os.kill(guarded.pid, signal.SIGHUP)
+        assert (link.health(), other.health()) == ("ok", "ok")
 
 
 @asynchronous

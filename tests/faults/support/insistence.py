@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from itertools import cycle
+from urllib.parse import urlsplit
 
 from amends.common.answers import Answer, Refused, Report, Unavailable
 from amends.common.bus.link import Link, Unanswered
@@ -27,7 +28,8 @@ class Insistence:
     def __init__(self, nats_url: str, ledger: Ledger) -> None:
         self.open: set[str] = set()
         self._ledger = ledger
-        self._links = [Link(nats_url, f"load-{n}") for n in range(CONNECTIONS)]
+        user = urlsplit(nats_url).username  # where there are users, one of them: what it may not say is unavailable
+        self._links = [Link(nats_url, user or f"load-{n}") for n in range(CONNECTIONS)]
         self._turns = cycle((link, seconds) for link in self._links for seconds in PATIENCE)
         self._hostile = cycle(HOSTILE)
 

@@ -16,6 +16,7 @@ from tests.faults.support.processes import LONGEST, Amends, TookTooLong, page, w
 from tests.faults.support.reflection import compared
 from tests.faults.support.report import LINES, Line
 from tests.faults.support.wire import consumers, mirrored
+from tests.support.command import nats_url
 from tests.support.facts import FULL_NAME
 from tests.support.nats import NatsServer
 
@@ -176,7 +177,8 @@ def up_at(data_dir: Path, database: str) -> Iterator[Amends]:
     """`amends up` for the length of a block, with somebody who reports to it as much as it takes."""
     process = Amends(data_dir, "up", "--data-dir", str(data_dir), **SETTINGS | {"database": database})
     process.start().ready()
-    load = Load((data_dir / "nats.url").read_text().strip(), database, Crowd(people=0, gossips=2)).start()
+    gossips = Crowd(people=0, gossips=2, services=False)
+    load = Load(nats_url(data_dir, "gateway"), database, gossips).start()
     try:
         yield process
     finally:

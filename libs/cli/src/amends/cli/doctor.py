@@ -108,7 +108,7 @@ def _of_the_bus(log: Log, known: Settings) -> list[Check]:
         return [await _evaluator(link, known), await _mirror(link, log)]
 
     try:
-        return linked(look, known)
+        return linked(look, known, "evaluator")
     except NotReachable as error:
         return [Check("evaluator", "warn", error.message)]
 
@@ -156,7 +156,7 @@ def _audited(log: Log, known: Settings, *, deep: bool) -> list[Check]:
 
     result = audit(log, deep=deep)
     try:
-        linked(lambda link: _reflected(link, result, log, None if deep else SAMPLES), known)
+        linked(lambda link: _reflected(link, result, log, None if deep else SAMPLES), known, "evaluator")
     except NotReachable as error:
         talk(f"The mirror was not compared: {error.message}")
     checks = [Check(each.invariant, "fail", each.found, each.remedy) for each in result.violations]

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     epilog=examples(
         "amends explain octo/shop#42",
         "amends explain https://github.com/octo/shop/pull/42 --at 1200",
+        "amends explain octo/shop#42 --events 500",
         "amends explain installation",
     ),
 )
 @click.argument("loop")
 @click.option("--at", type=click.IntRange(min=1), metavar="POS", help="As it was at a position of the log.")
+@click.option("--events", type=click.IntRange(min=0), default=50, show_default=True, help="So many of its last events.")
 @placed("data_dir", "database")
 @formatted
-def explain(loop: str, at: int | None) -> None:
+def explain(loop: str, at: int | None, events: int) -> None:
     """Say why a loop stands where it stands, what is missing, what comes next, and whose turn it is."""
     with the_log() as log:
-        explanation = explained(log, found(log, loop), at)
+        explanation = explained(log, found(log, loop), at, events)
     if as_json():
         say_json(plain(explanation))
         return
@@ -39,8 +41,10 @@ def explain(loop: str, at: int | None) -> None:
         say(line)
 
 
-def explained(log: Log, name: str, at: int | None = None) -> Explanation:
+def explained(log: Log, name: str, at: int | None, events: int) -> Explanation:
     """The explanation of a loop from the log alone: its own events and those of its settings."""
+    from dataclasses import replace
+
     from amends.common.envelope import event_of
     from amends.common.explain import explain as explain_loop
     from amends.common.identity import INSTALLATION, policy_loop
@@ -52,9 +56,12 @@ def explained(log: Log, name: str, at: int | None = None) -> Explanation:
     rebuilt = rebuild(rows, upto_pos=upto)
     if name not in rebuilt.versions:
         raise Negative(f"{name} had no events yet at position {upto}")
-    recent = [event_of(row) for row in rows if row.loop == name and row.pos <= upto][-3:]
+    own = [row for row in rows if row.loop == name and row.pos <= upto]
+    recent = own[-max(1, events) :]
+    stuck = [row for row in own[: -len(recent)] if row.type == "loop.stuck"][-1:]  # says why, however long ago
     loop = rebuilt.loop(name)
-    return explain_loop(loop, rebuilt.policy_now(loop), recent)
+    explanation = explain_loop(loop, rebuilt.policy_now(loop), [event_of(row) for row in (*stuck, *recent)])
+    return replace(explanation, last=explanation.last[len(explanation.last) - min(events, len(recent)) :])
 
 
 def plain(explanation: Explanation) -> dict[str, object]:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from amends.cli import doctor, events, explain, loops, parked, replay, report, running, upkeep
+from amends.cli import doctor, double, events, explain, loops, parked, reconcile, replay, report, running, upkeep
 
 OK, INTERRUPTED = 0, 130
 
@@ -17,6 +17,7 @@ Start here:
   amends loops list                  what is going on
   amends explain octo/shop#42        why a loop stands where it stands
   amends events tail -f              every event as it is recorded
+  amends double github --example     a GitHub of your own to try it on
 
 \b
 Reading commands work while nothing runs. Into a pipe they write JSON lines.
@@ -45,7 +46,8 @@ def cli() -> None:
 
 for command in (
     *(running.up, running.run, loops.loops, events.events, explain.explain, replay.replay),
-    *(parked.parked, report.report, doctor.doctor, upkeep.migrate, upkeep.restore),
+    *(parked.parked, report.report, reconcile.reconcile, doctor.doctor, upkeep.migrate, upkeep.restore),
+    double.double,
 ):
     cli.add_command(command)
 

@@ -6,12 +6,14 @@ import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import click
 
 if TYPE_CHECKING:
     from amends.common.bus.link import Link
     from amends.common.bus.reporter import NatsRecorder
+    from amends.common.events import Reporter
     from amends.common.log import Log
     from amends.common.settings import Settings
 
@@ -99,36 +101,42 @@ def found(log: Log, reference: str) -> str:
     return name
 
 
-def bus(known: Settings) -> str:
-    """The address of the NATS that the evaluator is on."""
+def bus(known: Settings, user: Reporter) -> str:
+    """The address of the NATS that the evaluator is on: as this user, where it knows users."""
     if known.nats_address:
         return known.nats_address
     try:
-        return (known.data_dir / "nats.url").read_text().strip()
-    except OSError as error:
+        urls = (known.data_dir / "nats.url").read_text().split()
+        return next((url for url in urls if named_in(url, "") == user), urls[0])
+    except (OSError, IndexError) as error:
         raise NotReachable(
             f"no evaluator runs on {known.data_dir}: start `amends up`, or say where it is with --data-dir or --nats"
         ) from error
 
 
-def asked(act: Callable[[NatsRecorder], Awaitable[Result]], service: str = "cli") -> Result:
+def named_in(address: str, otherwise: str) -> str:
+    """The user of an address; the answers to a connection must come to an inbox of that name."""
+    return unquote(urlsplit(address).username or otherwise)
+
+
+def asked(act: Callable[[NatsRecorder], Awaitable[Result]], service: Reporter = "cli") -> Result:
     """What the evaluator answers."""
     from amends.common.bus.reporter import NatsRecorder
 
     known = settings()
-    return linked(lambda link: act(NatsRecorder(link, service, known.answer_seconds)), known)
+    return linked(lambda link: act(NatsRecorder(link, service, known.answer_seconds)), known, service)
 
 
-def linked(act: Callable[[Link], Awaitable[Result]], known: Settings) -> Result:
+def linked(act: Callable[[Link], Awaitable[Result]], known: Settings, user: Reporter) -> Result:
     """What comes of a connection to the evaluator's NATS."""
     import asyncio
 
     from amends.common.bus.link import Link
 
-    address = bus(known)
+    address = bus(known, user)
 
     async def connected() -> Result:
-        link = Link(address, known.nats_user or "cli")
+        link = Link(address, named_in(address, user))
         try:
             async with asyncio.timeout(known.answer_seconds):
                 await link.open()

@@ -15,8 +15,9 @@ from amends.cli.place import Wrong, asked, placed
 if TYPE_CHECKING:
     from amends.common.answers import Answer
     from amends.common.bus.reporter import NatsRecorder
+    from amends.common.events import Reporter
 
-SERVICES = ("gateway", "comment-fetcher", "fixer", "publisher", "reviewer", "notifier", "evaluator", "cli")
+SERVICES = ("gateway", "comment-fetcher", "fixer", "publisher", "reviewer", "notifier", "cli")
 
 
 @click.command(
@@ -33,7 +34,7 @@ SERVICES = ("gateway", "comment-fetcher", "fixer", "publisher", "reviewer", "not
 @click.option("--as", "service", type=click.Choice(SERVICES), default="cli", help="In whose name. [default: cli]")
 @placed("data_dir", "nats_url")
 @formatted
-def report(file: BinaryIO, service: str) -> None:
+def report(file: BinaryIO, service: Reporter) -> None:
     """Report facts from a file, or from - for standard input: one JSON report, a list, or JSON lines.
 
     The same report again is safe: it is answered with the position where it is recorded. docs/events.md lists

@@ -62,3 +62,20 @@ def gateway() -> None:
     from amends.gateway.app import serve
 
     raise click.exceptions.Exit(serve(settings()))
+
+
+@run.command(
+    "comment-fetcher",
+    epilog=examples("AMENDS_GITHUB_TOKEN=... amends run comment-fetcher --nats nats://nats:4222"),
+)
+@placed("nats_url", "ops_port")
+def comment_fetcher() -> None:
+    """Read GitHub: collect feedback, check authors, and find what no webhook told.
+
+    `github.api_url` and `github.graphql_url` say where GitHub is; `github.app_id` with `github.private_key_file`, or
+    `github.token`, who we are there. `fetcher.poll_seconds` is how often it looks around, `fetcher.mode = "poll"` that
+    no webhooks come at all.
+    """
+    from amends.comment_fetcher.app import serve
+
+    raise click.exceptions.Exit(serve(settings()))

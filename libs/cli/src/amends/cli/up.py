@@ -15,13 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from amends.common.bus.embedded import EmbeddedServer, NotStarted
+from amends.comment_fetcher import app as comment_fetcher
+from amends.common.bus.embedded import EmbeddedServer, NotStarted, write_private
+from amends.common.bus.link import Link
+from amends.common.github.client import Nobody
 from amends.common.log import LogUnreachable
 from amends.common.log.engine import database, named
 from amends.common.logs import set_up
 from amends.common.ops import OpsNotServed
 from amends.common.settings import Settings
 from amends.evaluator.app import Evaluator, run
+from amends.evaluator.following import followed
 from amends.evaluator.recorder import LocalRecorder
 from amends.evaluator.relay import STOPPED
 from amends.gateway import app as gateway
@@ -30,7 +34,7 @@ log = logging.getLogger(__name__)
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 STUCK_SECONDS = 15.0
 Beside: TypeAlias = Callable[[Evaluator, str], AbstractAsyncContextManager[None]]
-_UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed)
+_UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed, Nobody)
 
 
 class InUse(Exception):
@@ -77,18 +81,21 @@ def _failed(error: Exception, code: int) -> int:
 
 async def _up(settings: Settings) -> None:
     if settings.nats_url:
-        await _reachable(settings, settings.nats_address, None)
+        with _told(settings, settings.nats_address):
+            await _evaluate(settings, settings.nats_address, partial(_others, settings, None))
         return
     async with EmbeddedServer(settings.data_dir / "nats") as server:
-        await _reachable(settings, server.url, server)
+        with _told(settings, *server.urls):
+            await _evaluate(settings, server.url("evaluator"), partial(_others, settings, server))
 
 
-async def _reachable(settings: Settings, nats_url: str, server: EmbeddedServer | None) -> None:
-    """Run, and leave word of where, for the other commands."""
+@contextmanager
+def _told(settings: Settings, *nats_urls: str) -> Iterator[None]:
+    """Leave word of where it is, and of how its users are let in, for the other commands of whoever owns it."""
     where = settings.data_dir / "nats.url"
-    where.write_text(nats_url + "\n")
+    write_private(where, "".join(f"{url}\n" for url in nats_urls))
     try:
-        await _evaluate(settings, nats_url, partial(_others, settings, server))
+        yield
     finally:
         where.unlink(missing_ok=True)
 
@@ -119,8 +126,27 @@ async def _others(
         recorder = LocalRecorder(evaluator.recorder, gateway.SERVICE, evaluator.log.blob)
         serving = await stack.enter_async_context(gateway.serving(settings, recorder))
         evaluator.beside.append(serving.checks)
+        if settings.github.known:
+            nats_url = server.url(comment_fetcher.SERVICE) if server else settings.nats_address
+            fetcher = await stack.enter_async_context(_fetching(settings, nats_url, evaluator))
+            evaluator.beside.append(fetcher.checks)
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
+        if not settings.github.known:
+            sys.stderr.write("amends: GitHub is not read: set github.app_id and its private key, or github.token\n")
         yield
+
+
+@asynccontextmanager
+async def _fetching(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[comment_fetcher.Fetcher]:
+    """The comment-fetcher: it hears events over the bus, and reports to the evaluator directly."""
+    recorder = LocalRecorder(evaluator.recorder, comment_fetcher.SERVICE, evaluator.log.blob)
+    link = await Link(nats_url, comment_fetcher.SERVICE).open()
+    try:
+        following = partial(asyncio.to_thread, followed, evaluator.log)
+        async with comment_fetcher.fetching(settings, recorder, following, link) as fetcher:
+            yield fetcher
+    finally:
+        await link.close()
 
 
 def _say_up(settings: Settings, where: str) -> None:

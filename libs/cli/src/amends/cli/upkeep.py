@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from amends.cli.output import as_json, examples, formatted, say, say_json, talk
-from amends.cli.place import Negative, NotReachable, Wrong, placed, settings
+from amends.cli.place import Negative, NotReachable, Wrong, named_in, placed, settings
 
 if TYPE_CHECKING:
+    from amends.common.bus.link import Link
     from amends.common.settings import Settings
     from amends.evaluator.restore import Imported
 
@@ -92,30 +93,41 @@ async def _imported(known: Settings) -> Imported:
             return await _from(known.nats_address, known)
         stack.enter_context(owned(known.data_dir))
         server = await stack.enter_async_context(EmbeddedServer(known.data_dir / "nats"))
-        return await _from(server.url, known)
+        return await _from(server.url("evaluator"), known)
 
 
 async def _from(address: str, known: Settings) -> Imported:
     import asyncio
 
-    from amends.common.answers import Unavailable
     from amends.common.bus.link import Link
     from amends.common.bus.mirror import Mirror
-    from amends.common.bus.reporter import NatsRecorder
     from amends.common.log import Log
     from amends.evaluator.restore import import_tail
-    from amends.evaluator.tail import NoTailError
     from amends.evaluator.writer import Writer
 
     async with AsyncExitStack() as stack:
-        link = Link(address, known.nats_user or "cli")
+        link = Link(address, named_in(address, "evaluator"))
         stack.push_async_callback(link.close)
         async with asyncio.timeout(known.answer_seconds):
             await link.open()
-        if not isinstance(await NatsRecorder(link, "cli", known.answer_seconds).may(0), Unavailable):
-            raise NoTailError("an evaluator is at work on this NATS: stop it first")
+        await _alone(link, known.answer_seconds)
         log, writer = (
             stack.enter_context(closing(Log(known.database))),
             stack.enter_context(closing(Writer(known.database))),
         )
         return await import_tail(log, writer, Mirror(link))
+
+
+async def _alone(link: Link, seconds: float) -> None:
+    """Only that nobody serves the question means that nobody is at work: one that hangs does not answer either."""
+    from amends.common.bus.link import Unanswered, Unserved
+    from amends.common.bus.wire import MayAsked
+    from amends.evaluator.tail import NoTailError
+
+    try:
+        await link.request("ask.may", MayAsked(pos=0).model_dump_json().encode(), seconds=seconds)
+    except Unserved:
+        return
+    except Unanswered as unanswered:
+        raise NoTailError(f"whether an evaluator is at work on this NATS is not known: {unanswered}") from unanswered
+    raise NoTailError("an evaluator is at work on this NATS: stop it first")

@@ -83,6 +83,15 @@ class Stop:
     reason: str
 
 
+class Followed(BaseModel):
+    """A repository that the installation lists, its number if it is known, and its pull requests that are open here."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    full_name: Name
+    repo: Id | None = None
+    numbers: tuple[Id, ...] = ()
+
+
 class Recorder(Protocol):
     """The one who records: in this process or behind the bus, with the same meaning."""
 

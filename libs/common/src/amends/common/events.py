@@ -21,6 +21,8 @@ from amends.common.policy import Count, Id, Overrides, Policy, Prose, Severity
 
 Token = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Name = Annotated[str, StringConstraints(max_length=400)]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[!-~]+$")]
+Account = Annotated[str, StringConstraints(max_length=410)]  # `token/` and a name
 Sha = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})?$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16,64}$")]
 Number = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -90,10 +92,14 @@ class Failure(StrEnum):
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
 
 
-class Part(BaseModel):
-    """A piece of a fact: frozen, and exact about what it holds."""
+class Part(BaseModel):  # noqa: PLW1641 - pydantic makes the hash of what is frozen
+    """A fact or a piece of one: frozen, and exact about what it holds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in type and fields; pydantic's own looks at much more, which we do not have, and takes its time."""
+        return self is other or (type(self) is type(other) and self.__dict__ == other.__dict__)
 
 
 class Author(Part):
@@ -207,10 +213,9 @@ class Usage(Part):
 # --- facts ---------------------------------------------------------------------------------------------------------
 
 
-class Fact(BaseModel):
+class Fact(Part):
     """What all facts share. `by` are the services entitled to report it; none means the evaluator decides it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     schema_version: ClassVar[int] = 1
     by: ClassVar[tuple[Reporter, ...]] = ()
 
@@ -471,7 +476,7 @@ class AuthorChecked(Fact):
 
     by = ("comment-fetcher", "cli")
     type: Literal["author.checked"] = "author.checked"
-    of: Token
+    of: Key
     author: Author
     permission: Permission
 
@@ -689,7 +694,7 @@ class TimerFired(Fact):
 
     by = ("evaluator",)
     type: Literal["timer.fired"] = "timer.fired"
-    name: Token
+    name: Key
     generation: Id
 
     @property
@@ -720,7 +725,7 @@ class CommandAccepted(Fact):
     """A command takes effect; `of` is the command's key."""
 
     type: Literal["command.accepted"] = "command.accepted"
-    of: Token
+    of: Key
     name: CommandName
 
     @property
@@ -732,7 +737,7 @@ class CommandRefused(Fact):
     """A command has no effect, and why."""
 
     type: Literal["command.refused"] = "command.refused"
-    of: Token
+    of: Key
     name: CommandName
     reason: Literal["untrusted", "nothing_to_retry", "not_paused", "paused", "finished", "not_here"]
 
@@ -748,7 +753,7 @@ class FixRequested(Request, Step):
     type: Literal["fix.requested"] = "fix.requested"
     head: Sha
     scope: Scope = "triggers"
-    rejecting: tuple[Name, ...] = ()
+    rejecting: tuple[Account, ...] = ()
     closed: tuple[Closed, ...] = ()
     expects: tuple[Token, ...] = ()
     texts: tuple[Text, ...] = ()
@@ -821,7 +826,7 @@ class Escalated(Request):
 
     service = "notifier"
     type: Literal["escalated"] = "escalated"
-    of: Token
+    of: Key
     reason: Token
     stops: bool = True
     detail: Prose = ""
@@ -838,7 +843,7 @@ class LoopPaused(Request):
 
     service = "notifier"
     type: Literal["loop.paused"] = "loop.paused"
-    of: Token
+    of: Key
 
     @property
     def key(self) -> str:
@@ -849,7 +854,7 @@ class LoopResumed(Fact):
     """Deciding goes on."""
 
     type: Literal["loop.resumed"] = "loop.resumed"
-    of: Token
+    of: Key
 
     @property
     def key(self) -> str:

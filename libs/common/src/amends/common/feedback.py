@@ -34,7 +34,7 @@ class Remark(Part):
 
 
 class Anchor(Part):
-    """What a thread is about. `line` is in the file as the head has it: an outdated thread has none, and none is guessed.
+    """What a thread is about. `line` is in the head's file: an outdated thread has none, and none is guessed.
 
     `origin_*` say where it was when it was written: lines of the file at that commit. LEFT is the deleted side.
     """

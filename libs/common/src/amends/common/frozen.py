@@ -12,8 +12,7 @@ Answer = TypeVar("Answer")
 
 if TYPE_CHECKING:
     from dataclasses import replace  # the type checker knows this one's fields
-
-    def sealed(old: One, new: One, /, **changes: object) -> One: ...
+    from dataclasses import replace as changed
 else:
     _made, _given = object.__new__, object.__setattr__
 
@@ -23,12 +22,10 @@ else:
         _given(new, "__dict__", old.__dict__ | changes)
         return new
 
-    def sealed(old, new, /, **changes):  # noqa: ANN001, ANN003, ANN201 - as above
-        """The last changes of a value that was just made of `old`, and that nobody else has seen yet."""
-        if new is old:
-            return replace(old, **changes)
-        new.__dict__.update(changes)
-        return new
+    def changed(own, /, **changes):  # noqa: ANN001, ANN003, ANN201 - as above
+        """The same for a copy that is the caller's own, and that nobody else has seen yet: it is changed in place."""
+        own.__dict__.update(changes)
+        return own
 
 
 KEPT = 256
@@ -52,4 +49,4 @@ def remembered(question: Callable[[One, Other], Answer]) -> Callable[[One, Other
     return asked
 
 
-__all__ = ["remembered", "replace", "sealed"]
+__all__ = ["changed", "remembered", "replace"]

@@ -13,16 +13,17 @@ awaiting_review and needs_human are how a resting loop looks under a policy: `st
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
-from typing import Literal, NamedTuple, TypeVar, assert_never
+from typing import Any, Literal, NamedTuple, TypeVar, assert_never
 
 from amends.common.envelope import Event
 from amends.common.events import (
     AccessChanged,
-    AnyFact,
     Author,
     AuthorChecked,
     Change,
@@ -76,8 +77,8 @@ from amends.common.events import (
     Verdict,
     seen_as,
 )
-from amends.common.frozen import replace, sealed
-from amends.common.identity import LoopKind, kind_of
+from amends.common.frozen import changed, replace
+from amends.common.identity import LoopKind, kind_of, policy_loop
 from amends.common.policy import Overrides, Policy, Severity, merged
 
 Key = TypeVar("Key")
@@ -182,13 +183,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Command:
-    """A command that was not accepted or refused yet."""
+    """A command that was not accepted or refused yet; `overdue` when nobody looked up its author in time."""
 
     name: CommandName
     author: Author
     text: str
     permission: str | None
     mark: Mark
+    overdue: str = ""
 
 
 @dataclass(frozen=True)
@@ -326,87 +328,26 @@ class Loop:
     fixing_off: str = ""
     fixing_on: int = 0
 
-    @property
+    @cached_property
     def kind(self) -> LoopKind:
         """Whether it follows a change or holds settings."""
         return kind_of(self.id)
 
+    @cached_property
+    def settings(self) -> str:
+        """The loop that holds the policy of its repository."""
+        return policy_loop(self.id)
+
 
 def evolve(loop: Loop, event: Event) -> Loop:
-    """The loop after one more event."""
-    after = _meant(loop, event.fact, Mark(event.pos, event.version, event.time))
-    return sealed(loop, after, version=event.version, pos=event.pos, time=event.time)
-
-
-def _meant(loop: Loop, fact: AnyFact, mark: Mark) -> Loop:  # noqa: C901, PLR0915 - one arm for each fact, nothing in it
+    """The loop after one more event: a copy, which is this event's own until it is done, and frozen from then on."""
+    after = replace(loop, version=event.version, pos=event.pos, time=event.time)
+    mark = Mark(event.pos, event.version, event.time)
+    fact = event.fact
     if fact.slot:
-        loop = _numbered(loop, fact, mark)
-    match fact:  # what there is most of comes first, for the arms are tried in turn
-        case CommentAdded() | CommentEdited():
-            place = Place(f"{fact.kind}/{fact.root}", fact.kind, fact.node, fact.comment == fact.root)
-            return _hinted(loop, place, Hint(fact.author, fact.body, micros(fact.updated_at), mark))
-        case Notified() | NotifyFailed():
-            recent = tuple(time for time in loop.told if time > mark.time - HOUR)
-            return replace(
-                loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if fact.last else loop.asks
-            )
-        case AuthorChecked():
-            return _author(loop, fact, mark)
-        case TimerFired():
-            return _fired(loop, fact, mark)
-        case PrObserved() | PrClosed() | AccessChanged():
-            return _seen(loop, fact, mark)
-        case CommentsFetched() | CommentsFailed() | FixStarted() | FixPrepared() | FixFailed() | PushRequested():
-            return _worked(loop, fact, mark)
-        case ReviewRejected() | ReviewApproved() | ReviewCommented() | ReviewDismissed():
-            return _reviewed(loop, fact, mark)
-        case FixPushed() | PushRefused():
-            return _published(loop, fact, mark)
-        case FixRequested():
-            return _requested(loop, fact, mark)
-        case CycleFinished():
-            return _asking(loop if fact.again else _cycled(loop, fact, mark), fact, mark)
-        case LoopFinished():
-            if not fact.again:
-                loop = replace(
-                    loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ending="", ask="",
-                    human="", phase=Phase.RESTING,
-                )  # fmt: skip
-            return _asking(loop, fact, mark)
-        case ReviewRequested():
-            return _asking(loop, fact, mark)
-        case LoopOpened():
-            return replace(loop, opened=True, ref=fact.ref)
-        case CommentDeleted():
-            return _deleted(loop, fact, mark)
-        case ThreadResolved() | ThreadUnresolved():
-            return _resolved(loop, fact, mark)
-        case ChecksFinished():
-            return _checked(loop, fact, mark)
-        case CommandGiven():
-            return _commanded(loop, fact, mark)
-        case CommandAccepted():
-            return _accepted(loop, fact, mark)
-        case CommandRefused():
-            return replace(loop, commands=_without(loop.commands, fact.of))
-        case PolicyChanged():
-            return replace(loop, rules=merged(loop.rules, fact.values))
-        case PolicyObserved():
-            if fact.error or fact.values is None:
-                return replace(loop, rules_error=f"line {fact.line or '?'}: {fact.error}")
-            return replace(loop, rules=fact.values, rules_error="")
-        case Escalated():
-            return _escalated(loop, fact, mark)
-        case DeliveryParked():
-            return replace(loop, parked={**loop.parked, f"{fact.of}/{fact.service}": fact.error})
-        case LoopPaused():
-            return _asking(loop if fact.again else replace(loop, paused=fact.of), fact, mark)
-        case LoopResumed():
-            return replace(loop, paused="", woken=mark, fixing_off="", fixing_on=mark.pos)
-        case LoopStuck():
-            return loop
-        case _:
-            assert_never(fact)
+        after = _numbered(after, fact, mark)
+    after = _MEANING[type(fact)](after, fact, mark)
+    return changed(after, parked=_still_parked(after)) if after.parked else after
 
 
 # --- the pull request and what is said about it --------------------------------------------------------------------
@@ -430,27 +371,31 @@ def snapshot_updated(fact: Fact) -> int | None:
 def _numbered(loop: Loop, fact: Fact, mark: Mark) -> Loop:
     before = loop.slots.get(fact.slot)
     slot = Slot((before.n if before else 0) + 1, mark.pos, snapshot_value(fact), snapshot_updated(fact))
-    return replace(loop, slots={**loop.slots, fact.slot: slot})
+    return changed(loop, slots={**loop.slots, fact.slot: slot})
 
 
 def _seen(loop: Loop, fact: PrObserved | PrClosed | AccessChanged, mark: Mark) -> Loop:
     if isinstance(fact, PrClosed):
-        return replace(loop, closed="merged" if fact.merged else "closed", hold="")
+        return changed(loop, closed="merged" if fact.merged else "closed", hold="")
     if isinstance(fact, AccessChanged):
         return _barred(loop, fact, mark)
     barred = 0 if micros(fact.updated_at) > loop.barred else loop.barred
     if loop.closed:
-        return replace(loop, pull=fact, closed="", finished="", hold="", barred=barred, woken=mark)
-    return replace(loop, pull=fact, hold="", barred=barred)
+        return changed(loop, pull=fact, closed="", finished="", hold="", barred=barred, woken=mark)
+    return changed(loop, pull=fact, hold="", barred=barred)
+
+
+def _opened(loop: Loop, fact: LoopOpened, _mark: Mark) -> Loop:
+    return changed(loop, opened=True, ref=fact.ref)
 
 
 def _barred(loop: Loop, fact: AccessChanged, mark: Mark) -> Loop:
     """Access is lost until it is granted, or the pull request is seen in a state of a later date."""
     if fact.access == "granted":
-        return replace(loop, hold="", barred=0)
+        return changed(loop, hold="", barred=0)
     since = snapshot_updated(fact) or mark.time
     seen = loop.pull is not None and micros(loop.pull.updated_at) > since
-    return loop if seen else replace(loop, barred=since)
+    return loop if seen else changed(loop, barred=since)
 
 
 _VERBS = {ReviewRejected: "rejected", ReviewApproved: "approved", ReviewCommented: "commented"}
@@ -461,9 +406,9 @@ def _reviewed(
 ) -> Loop:
     known = loop.reviews.get(fact.review) or Review(fact.author)
     if isinstance(fact, ReviewDismissed):
-        return replace(loop, reviews={**loop.reviews, fact.review: replace(known, dismissed=True)})
+        return changed(loop, reviews={**loop.reviews, fact.review: replace(known, dismissed=True)})
     review = replace(known, author=fact.author, verb=_VERBS[type(fact)], head=fact.head, mark=mark)
-    loop = replace(loop, reviews={**loop.reviews, fact.review: review})
+    loop = changed(loop, reviews={**loop.reviews, fact.review: review})
     if fact.body or isinstance(fact, ReviewRejected):  # only a rejection says something without words
         place = Place(f"review/{fact.review}", "review", fact.node, root=True)
         loop = _hinted(loop, place, Hint(fact.author, fact.body or EMPTY_BODY, micros(fact.submitted_at), mark))
@@ -484,16 +429,20 @@ class Place(NamedTuple):
     root: bool
 
 
+def _commented(loop: Loop, fact: CommentAdded | CommentEdited, mark: Mark) -> Loop:
+    place = Place(f"{fact.kind}/{fact.root}", fact.kind, fact.node, fact.comment == fact.root)
+    return _hinted(loop, place, Hint(fact.author, fact.body, micros(fact.updated_at), mark))
+
+
 def _hinted(loop: Loop, place: Place, hint: Hint) -> Loop:
     node, author = place.node, hint.author
-    if author.kind in {"self", "ghost"} or seen_as(node, hint.body) in loop.seen:
+    if author.kind in {"self", "ghost"} or (loop.seen and seen_as(node, hint.body) in loop.seen):
         return loop
     item = loop.items.get(place.id) or _unknown(place.kind, hint.mark)
     known = [one for one in (item.hints.get(node), item.asked.get(node)) if one]
-    gone = any(
-        not one.body for one in known
-    )  # deleted before it was heard of: that somebody spoke is true all the same
-    if not gone and not all(newer(hint, one) for one in known):
+    # Deleted before it was heard of: that somebody spoke is true all the same.
+    gone = bool(known) and any(not one.body for one in known)
+    if known and not gone and not all(newer(hint, one) for one in known):
         return loop
     stranger = is_stranger(loop, author)  # who opens nothing again
     item = replace(
@@ -556,26 +505,26 @@ def _checked(loop: Loop, fact: ChecksFinished, mark: Mark) -> Loop:
         return loop
     hints, asked = _without(item.hints, fact.head), _without(item.asked, fact.head)
     if not (hints or asked or item.version):  # nobody has seen it fail: as if it never had
-        return replace(loop, items=_without(loop.items, id_))
+        return changed(loop, items=_without(loop.items, id_))
     resolved = item.resolved or (not hints and item.version in {"", fact.head})
     return _with_item(loop, id_, replace(item, hints=hints, asked=asked, resolved=resolved))
 
 
 def _author(loop: Loop, fact: AuthorChecked, mark: Mark) -> Loop:
-    loop = replace(loop, permissions={**loop.permissions, fact.author.account: fact.permission})
+    loop = changed(loop, permissions={**loop.permissions, fact.author.account: fact.permission})
     if fact.permission in TRUSTED and fact.author.id in loop.strangers:
-        loop = replace(loop, strangers=tuple(id_ for id_ in loop.strangers if id_ != fact.author.id))
+        loop = changed(loop, strangers=tuple(id_ for id_ in loop.strangers if id_ != fact.author.id))
     kind, _, rest = fact.of.partition("/")
     if kind == "review" and rest.split("/")[0].isdigit():
         number = int(rest.split("/")[0])
         review = loop.reviews.get(number) or Review(fact.author)
         review = replace(review, permission=fact.permission, mark=mark)
-        return replace(loop, reviews={**loop.reviews, number: review})
+        return changed(loop, reviews={**loop.reviews, number: review})
     if command := loop.commands.get(fact.of):
         checked = replace(command, permission=fact.permission)
-        return replace(loop, commands={**loop.commands, fact.of: checked})
+        return changed(loop, commands={**loop.commands, fact.of: checked})
     if kind == "command":
-        return replace(loop, checked_early={**_newest(loop.checked_early), fact.of: fact.permission})
+        return changed(loop, checked_early={**_newest(loop.checked_early), fact.of: fact.permission})
     return loop
 
 
@@ -587,7 +536,7 @@ def _commanded(loop: Loop, fact: CommandGiven, mark: Mark) -> Loop:
     if loop.paused:  # they wait for the resume, which may not set off more than can be decided at once
         waiting = _newest({key: one for key, one in waiting.items() if one.permission in {None, *TRUSTED}})
     command = Command(fact.name, fact.author, fact.text, loop.checked_early.get(fact.key), mark)
-    return replace(loop, commands={**waiting, fact.key: command}, checked_early=_without(loop.checked_early, fact.key))
+    return changed(loop, commands={**waiting, fact.key: command}, checked_early=_without(loop.checked_early, fact.key))
 
 
 def _newest(entries: dict[str, Value]) -> dict[str, Value]:
@@ -596,36 +545,48 @@ def _newest(entries: dict[str, Value]) -> dict[str, Value]:
 
 def _accepted(loop: Loop, fact: CommandAccepted, mark: Mark) -> Loop:
     command = loop.commands.get(fact.of)
-    loop = replace(loop, commands=_without(loop.commands, fact.of))
+    loop = changed(loop, commands=_without(loop.commands, fact.of))
     match fact.name:
         case "fix":
-            return replace(_released(loop, mark), ask=fact.of)
+            return changed(_released(loop, mark), ask=fact.of)
         case "retry":
             return _retried(loop, mark)
         case "reset":  # a new beginning of everything that is counted against it
-            return replace(_retried(loop, mark), used=0, granted=0, spent=Usage())
+            return changed(_retried(loop, mark), used=0, granted=0, spent=Usage())
         case "refine":
             return _refined(loop, fact.of, command, mark)
         case "skip" | "accept" | "ready" | "stop":
             return _ending(loop, fact.name, mark)
         case "resume":
-            return replace(loop, commands=_without_pauses(loop.commands, command.mark if command else mark))
+            return changed(loop, commands=_without_pauses(loop.commands, command.mark if command else mark))
         case "pause" | "explain" | "help":
             return loop
         case _:
             assert_never(fact.name)
 
 
+def _refused(loop: Loop, fact: CommandRefused, _mark: Mark) -> Loop:
+    return changed(loop, commands=_without(loop.commands, fact.of))
+
+
+def _paused(loop: Loop, fact: LoopPaused, mark: Mark) -> Loop:
+    return _asking(loop if fact.again else changed(loop, paused=fact.of), fact, mark)
+
+
+def _resumed(loop: Loop, _fact: LoopResumed, mark: Mark) -> Loop:
+    return changed(loop, paused="", woken=mark, fixing_off="", fixing_on=mark.pos)
+
+
 def _ending(loop: Loop, name: Literal["skip", "accept", "ready", "stop"], mark: Mark) -> Loop:
     match name:
         case "skip":
-            return replace(_waived(loop), ending="skip" if loop.cycle else "", woken=mark)
+            return changed(_waived(loop), ending="skip" if loop.cycle else "", woken=mark)
         case "accept":
-            return replace(_waived(loop), ending="accepted")
+            return changed(_waived(loop), ending="accepted")
         case "ready":
-            return replace(loop, ending="ready")
+            return changed(loop, ending="ready")
         case "stop":
-            return replace(loop, ending="stopped")
+            return changed(loop, ending="stopped")
 
 
 def _without_pauses(waiting: dict[str, Command], resumed: Mark) -> dict[str, Command]:
@@ -652,12 +613,12 @@ def is_question(item: Item) -> bool:
 
 def _released(loop: Loop, mark: Mark) -> Loop:
     phase = Phase.RESTING if loop.phase is Phase.STOPPED else loop.phase
-    return replace(loop, phase=phase, human="", finished="", hold="", barred=0, woken=mark)
+    return changed(loop, phase=phase, human="", finished="", hold="", barred=0, woken=mark)
 
 
 def _retried(loop: Loop, mark: Mark) -> Loop:
     items = {id_: _opened_again(item) for id_, item in loop.items.items()}
-    return replace(_released(loop, mark), items=items, granted=loop.granted + 1, wrote={})
+    return changed(_released(loop, mark), items=items, granted=loop.granted + 1, wrote={})
 
 
 def _opened_again(item: Item) -> Item:
@@ -669,7 +630,7 @@ def _opened_again(item: Item) -> Item:
 
 def _waived(loop: Loop) -> Loop:
     items = {id_: _put_aside(item) if is_open(item) else item for id_, item in loop.items.items()}
-    return replace(loop, items=items, ask="")
+    return changed(loop, items=items, ask="")
 
 
 def _put_aside(item: Item) -> Item:
@@ -712,7 +673,7 @@ def _requested(loop: Loop, fact: FixRequested, mark: Mark) -> Loop:
     if loop.cycle and fact.k > 1:
         old = loop.cycle
         cycle = replace(cycle, tries=old.tries + (old.failed is None), outage=old.outage, outages=old.outages)
-    return replace(
+    return changed(
         loop, phase=Phase.COLLECTING, n=fact.n, k=fact.k, cycle=cycle, items=items, ask="", finished="", human=""
     )  # fmt: skip
 
@@ -730,23 +691,23 @@ def _worked(
             loop = _collected(loop, fact, mark)
             cycle = replace(cycle, fetched=mark, head=fact.head, conflicts=fact.conflicts)
             told = loop.conflicts if fact.conflicts else ()
-            return replace(loop, phase=Phase.FIXING, cycle=cycle, conflicts=told)
+            return changed(loop, phase=Phase.FIXING, cycle=cycle, conflicts=told)
         case CommentsFailed():
-            return replace(loop, cycle=_failing(cycle, Failed(fact.reason, mark, fact.retry_after)))
+            return changed(loop, cycle=_failing(cycle, Failed(fact.reason, mark, fact.retry_after)))
         case FixStarted():
             claim = Claim(fact.holder, fact.run, mark)
             loop = _reserved(loop, fact, mark, cycle.rules)
-            return replace(loop, cycle=replace(cycle, claim=claim), workspace=fact.workspace or loop.workspace)
+            return changed(loop, cycle=replace(cycle, claim=claim), workspace=fact.workspace or loop.workspace)
         case FixPrepared():
             prepared = Prepared(fact.base, fact.changes, fact.verdicts, mark)
             cycle = replace(cycle, prepared=prepared, claim=None, outage=0, outages=0)
-            return replace(_settled(loop, fact.usage), cycle=cycle)
+            return changed(_settled(loop, fact.usage), cycle=cycle)
         case FixFailed():
             cycle = replace(_failing(cycle, Failed(fact.reason, mark, fact.retry_after)), claim=None)
-            return replace(_settled(loop, fact.usage), cycle=cycle)
+            return changed(_settled(loop, fact.usage), cycle=cycle)
         case PushRequested():
             cycle = replace(cycle, push=Push(fact.again, mark), pushes=cycle.pushes + 1, failed=None)
-            return replace(loop, phase=Phase.PUSHING, cycle=cycle)
+            return changed(loop, phase=Phase.PUSHING, cycle=cycle)
         case _:
             assert_never(fact)
 
@@ -755,7 +716,7 @@ def _reserved(loop: Loop, fact: FixStarted, mark: Mark, rules: Policy) -> Loop:
     reserved = round(rules.budget.run_usd * 1_000_000)
     claim = Spent(fact.holder, fact.run, mark.time // DAY, live=True, usd_micro=reserved)
     recent = dict(list(loop.claims.items())[-4:])
-    return replace(loop, claims={**recent, f"{fact.n}/{fact.k}": claim})
+    return changed(loop, claims={**recent, f"{fact.n}/{fact.k}": claim})
 
 
 def _settled(loop: Loop, usage: Usage | None) -> Loop:
@@ -766,7 +727,7 @@ def _settled(loop: Loop, usage: Usage | None) -> Loop:
         return loop
     spent = claim.usd_micro if usage is None else usage.usd_micro
     total = added(loop.spent, usage or Usage(usd_micro=spent))
-    return replace(loop, claims={**loop.claims, step: replace(claim, live=False, usd_micro=spent)}, spent=total)
+    return changed(loop, claims={**loop.claims, step: replace(claim, live=False, usd_micro=spent)}, spent=total)
 
 
 # Failures of the world around us: they wait their turn again and are not held against the cycle.
@@ -794,11 +755,12 @@ def _collected(loop: Loop, fact: CommentsFetched, mark: Mark) -> Loop:
         known, now = loop.items.get(id_), found.get(id_)
         item = known or _unknown(now.kind if now else "comment", mark)
         hints = {node: hint for node, hint in item.hints.items() if _unseen(item, node, hint, fact.head, seen)}
-        if now is not None:
-            item = _indexed(item, now, loop.n)
-        items[id_] = replace(item, hints=hints, asked={}, absent=now is None and not hints)
+        if now is None:
+            items[id_] = replace(item, hints=hints, asked={}, absent=not hints)
+        else:
+            items[id_] = changed(_indexed(item, now, loop.n), hints=hints, asked={}, absent=False)
     strangers = {*loop.strangers, *fact.strangers} - {collected.author.id for collected in fact.items}
-    return replace(loop, items=items, seen=fact.seen, strangers=tuple(sorted(strangers)))
+    return changed(loop, items=items, seen=fact.seen, strangers=tuple(sorted(strangers)))
 
 
 def _unseen(item: Item, node: str, hint: Hint, head: str, seen: frozenset[str]) -> bool:
@@ -830,14 +792,18 @@ def _published(loop: Loop, fact: FixPushed | PushRefused, mark: Mark) -> Loop:
         return loop
     if isinstance(fact, FixPushed):
         if loop.pull and cycle.prepared and loop.pull.head == cycle.prepared.base:
-            loop = replace(loop, pull=loop.pull.model_copy(update={"head": fact.sha}))  # GitHub will tell it later
-        return replace(loop, cycle=replace(cycle, pushed=fact.sha, pushed_items=fact.items, failed=None))
+            loop = changed(loop, pull=loop.pull.model_copy(update={"head": fact.sha}))  # GitHub will tell it later
+        return changed(loop, cycle=replace(cycle, pushed=fact.sha, pushed_items=fact.items, failed=None))
     if fact.k != loop.k:
         return loop
-    return replace(loop, cycle=_failing(replace(cycle, push=None), Failed(fact.reason, mark)))
+    return changed(loop, cycle=_failing(replace(cycle, push=None), Failed(fact.reason, mark)))
 
 
 def _cycled(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
+    return _asking(loop if fact.again else _judged_all(loop, fact, mark), fact, mark)
+
+
+def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     loop = _settled(loop, None)
     items = dict(loop.items)
     for verdict in fact.verdicts:
@@ -846,7 +812,7 @@ def _cycled(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     prepared = loop.cycle.prepared if loop.cycle else None
     wrote = {change.path: (change.before, change.blob) for change in prepared.changes} if prepared else {}
     pushed = fact.outcome == "pushed"
-    return replace(
+    return changed(
         loop, phase=Phase.RESTING, cycle=None, items=items, used=loop.used + fact.used, ended=mark.version,
         history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
         wrote=wrote if pushed else loop.wrote, awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"},
@@ -875,6 +841,42 @@ def _judged(item: Item, verdict: Verdict) -> Item:
     return replace(item, verdicts=verdicts, named=False, fixed=fixed, severity=verdict.severity or item.severity)
 
 
+# --- settings ------------------------------------------------------------------------------------------------------
+
+
+def _ruled(loop: Loop, fact: PolicyChanged, _mark: Mark) -> Loop:
+    return changed(loop, rules=merged(loop.rules, fact.values))
+
+
+def _read(loop: Loop, fact: PolicyObserved, _mark: Mark) -> Loop:
+    if fact.error or fact.values is None:
+        return changed(loop, rules_error=f"line {fact.line or '?'}: {fact.error}")
+    return changed(loop, rules=fact.values, rules_error="")
+
+
+def _still_parked(loop: Loop) -> dict[str, str]:
+    """What a service gave up on, until it is answered, asked again or shown to a human instead."""
+    owed = {str(pos) for pos in _owed(loop)}
+    return dict([one for one in loop.parked.items() if one[0].partition("/")[0] in owed][-MOST_PARKED:])
+
+
+def _owed(loop: Loop) -> Iterator[int]:
+    """Where something was said that somebody has to answer or look into."""
+    yield from loop.asks
+    everybody: list[Review | Command] = [*loop.reviews.values(), *loop.commands.values()]
+    for said in everybody:
+        if said.permission is None and not said.overdue:
+            yield said.mark.pos
+    cycle = loop.cycle
+    if cycle and cycle.push and not cycle.pushed:
+        yield cycle.push.mark.pos
+    elif cycle and not (cycle.failed or cycle.prepared):
+        yield (cycle.fetched or cycle.requested).pos
+
+
+MOST_PARKED = 50
+
+
 # --- asking people, and time ---------------------------------------------------------------------------------------
 
 
@@ -885,46 +887,77 @@ def _asking(
         return loop  # nobody is told
     first = _first_key(fact)
     asks = {pos: ask for pos, ask in loop.asks.items() if _first_key(ask.fact) != first}
-    return replace(loop, asks={**asks, mark.pos: Ask(fact, mark)})
+    return changed(loop, asks={**asks, mark.pos: Ask(fact, mark)})
 
 
 def _first_key(fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | LoopFinished) -> str:
     return fact.model_copy(update={"again": 0}).key if fact.again else fact.key
 
 
+def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
+    recent = [time for time in loop.told if time > mark.time - HOUR]
+    return changed(loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if fact.last else loop.asks)
+
+
+def _finished(loop: Loop, fact: LoopFinished, mark: Mark) -> Loop:
+    if not fact.again:
+        loop = changed(
+            loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ending="", ask="", human="",
+            phase=Phase.RESTING,
+        )  # fmt: skip
+    return _asking(loop, fact, mark)
+
+
 def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
     subject, _, rest = fact.of.partition("/")
     if subject == "ask":  # the notifier is the one who does not answer: nobody to ask again
-        return replace(loop, asks=_without(loop.asks, number(rest)))
+        return changed(loop, asks=_without(loop.asks, number(rest)))
     if fact.again:
         return _asking(loop, fact, mark)
-    if subject == "review":
-        told = {id_: replace(review, overdue="told") for id_, review in loop.reviews.items() if review.overdue}
-        return _asking(replace(loop, reviews={**loop.reviews, **told}), fact, mark)
+    if subject in {"review", "command"}:
+        return _asking(_told_of_late(loop), fact, mark)
     if loop.kind == "installation":
-        return _asking(replace(loop, fixing_off=fact.reason), fact, mark)
+        return _asking(changed(loop, fixing_off=fact.reason), fact, mark)
     if fact.reason == "question":
         asked = {id_: replace(item, questioned=item.version) for id_, item in loop.items.items() if id_ in fact.items}
-        loop = replace(loop, items={**loop.items, **asked})
+        loop = changed(loop, items={**loop.items, **asked})
     if fact.reason == "conflict" and loop.cycle:
-        loop = replace(loop, conflicts=loop.cycle.conflicts)
-    loop = replace(loop, human=fact.reason)
+        loop = changed(loop, conflicts=loop.cycle.conflicts)
+    loop = changed(loop, human=fact.reason)
     if fact.stops:
-        loop = replace(loop, phase=Phase.STOPPED, ask="", finished="")
+        loop = changed(loop, phase=Phase.STOPPED, ask="", finished="")
     return _asking(loop, fact, mark)
+
+
+def _told_of_late(loop: Loop) -> Loop:
+    """A human knows of everybody who should have been looked up by now."""
+    reviews = {id_: replace(one, overdue="told") if one.overdue else one for id_, one in loop.reviews.items()}
+    commands = {key: replace(one, overdue="told") if one.overdue else one for key, one in loop.commands.items()}
+    return changed(loop, reviews=reviews, commands=commands)
 
 
 def _fired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
     name, _, rest = fact.name.partition("/")
     if name == "settle":
-        return replace(loop, settled=f"{fact.name}/{fact.generation}")
+        return changed(loop, settled=f"{fact.name}/{fact.generation}")
     id_ = number(rest)
     if name == "tell" and (ask := loop.asks.get(id_)) and ask.mark.version == fact.generation:
-        return replace(loop, asks={**loop.asks, id_: replace(ask, overdue=True)})
+        return changed(loop, asks={**loop.asks, id_: replace(ask, overdue=True)})
     if name == "author" and (review := loop.reviews.get(id_)) and review.mark.version == fact.generation:
         late = "late" if review.permission is None else ""
-        return replace(loop, reviews={**loop.reviews, id_: replace(review, overdue=late)})
+        return changed(loop, reviews={**loop.reviews, id_: replace(review, overdue=late)})
+    if name == "author" and (command := loop.commands.get(rest)) and command.mark.version == fact.generation:
+        late = "late" if command.permission is None else ""
+        return changed(loop, commands={**loop.commands, rest: replace(command, overdue=late)})
     return _expired(loop, fact, mark) if rest == f"{loop.n}/{loop.k}" else loop
+
+
+def _parked(loop: Loop, fact: DeliveryParked, _mark: Mark) -> Loop:
+    return changed(loop, parked={**loop.parked, f"{fact.of}/{fact.service}": fact.error})
+
+
+def _stuck(loop: Loop, _fact: LoopStuck, _mark: Mark) -> Loop:
+    return loop
 
 
 def _expired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
@@ -934,17 +967,17 @@ def _expired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
         return loop
     failed, claim, push = cycle.failed, cycle.claim, cycle.push
     if name == "retry" and failed and failed.mark.version == fact.generation:
-        return replace(loop, cycle=replace(cycle, failed=replace(failed, retry=True)))
+        return changed(loop, cycle=replace(cycle, failed=replace(failed, retry=True)))
     if name == "push" and push and push.mark.version == fact.generation:
-        return replace(loop, cycle=replace(cycle, push=replace(push, overdue=True)))
+        return changed(loop, cycle=replace(cycle, push=replace(push, overdue=True)))
     if failed or cycle.prepared:
         return loop
     if name == "claim" and claim and claim.mark.version == fact.generation:
         loop = _settled(loop, None)
-        return replace(loop, cycle=_failing(replace(cycle, claim=None), Failed(Failure.CRASHED, mark)))
+        return changed(loop, cycle=_failing(replace(cycle, claim=None), Failed(Failure.CRASHED, mark)))
     waiting = cycle.fetched or cycle.requested
     if name in {"collect", "start"} and claim is None and waiting.version == fact.generation:
-        return replace(loop, cycle=_failing(cycle, Failed(Failure.STALLED, mark)))
+        return changed(loop, cycle=_failing(cycle, Failed(Failure.STALLED, mark)))
     return loop
 
 
@@ -977,8 +1010,53 @@ def added(one: Usage, other: Usage) -> Usage:
 
 
 def _with_item(loop: Loop, id_: str, item: Item) -> Loop:
-    return replace(loop, items={**loop.items, id_: item})
+    return changed(loop, items={**loop.items, id_: item})
 
 
 def _without(entries: dict[Key, Value], key: Key) -> dict[Key, Value]:
     return {name: value for name, value in entries.items() if name != key}
+
+
+# What each fact does to the loop that is its own.
+_MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
+    PrObserved: _seen,
+    PrClosed: _seen,
+    AccessChanged: _seen,
+    ReviewRejected: _reviewed,
+    ReviewApproved: _reviewed,
+    ReviewCommented: _reviewed,
+    ReviewDismissed: _reviewed,
+    AuthorChecked: _author,
+    CommentAdded: _commented,
+    CommentEdited: _commented,
+    CommentDeleted: _deleted,
+    ThreadResolved: _resolved,
+    ThreadUnresolved: _resolved,
+    ChecksFinished: _checked,
+    CommandGiven: _commanded,
+    CommandAccepted: _accepted,
+    CommandRefused: _refused,
+    PolicyChanged: _ruled,
+    PolicyObserved: _read,
+    LoopOpened: _opened,
+    FixRequested: _requested,
+    CommentsFetched: _worked,
+    CommentsFailed: _worked,
+    FixStarted: _worked,
+    FixPrepared: _worked,
+    FixFailed: _worked,
+    PushRequested: _worked,
+    FixPushed: _published,
+    PushRefused: _published,
+    CycleFinished: _cycled,
+    ReviewRequested: _asking,
+    Escalated: _escalated,
+    Notified: _told,
+    NotifyFailed: _told,
+    DeliveryParked: _parked,
+    TimerFired: _fired,
+    LoopPaused: _paused,
+    LoopResumed: _resumed,
+    LoopFinished: _finished,
+    LoopStuck: _stuck,
+}

@@ -51,6 +51,10 @@ BATCH_SIZE = Histogram(
 PARKED = Gauge(
     "amends_parked_messages", f"Reports kept because they cannot be recorded ({MANY} at most).", registry=REGISTRY
 )
+DROPPED = Counter(
+    "amends_parked_dropped", "Kept reports that were dropped because there were too many.", ["service"],
+    registry=REGISTRY,
+)  # fmt: skip
 TIMERS_DUE = Gauge("amends_timers_due", f"Timers that are due and have not fired ({MANY} at most).", registry=REGISTRY)
 OLDEST = Gauge(
     "amends_oldest_unanswered_seconds", "Age of the oldest request that a service has not answered.", ["service"],
@@ -88,6 +92,7 @@ BUILD = Info("amends_build", "What is running.", registry=REGISTRY)
 # A child is looked up once and not for every event; asking for all of them also makes them start at zero.
 _EVENTS = {type_: EVENTS.labels(type_) for type_ in FACTS}
 _REPORTS = {(service, answer): REPORTS.labels(service, answer) for service in (*EVERYONE, OTHER) for answer in ANSWERS}
+_DROPPED = {service: DROPPED.labels(service) for service in (*EVERYONE, OTHER)}
 _OLDEST = {service: OLDEST.labels(service) for service in REACTIONS}
 _MIRROR = {state: MIRROR_STATE.labels(state) for state in MIRROR_STATES}
 _CONSUMERS: dict[str, tuple[Gauge, ...]] = {
@@ -133,6 +138,11 @@ def answered(service: str, answer: Answer, seconds: float) -> None:
             kind = "unavailable"
     _REPORTS[service if service in EVERYONE else OTHER, kind].inc()
     REPORT_SECONDS.observe(seconds)
+
+
+def dropped(service: str, number: int) -> None:
+    """Count kept reports that were dropped."""
+    _DROPPED[service if service in EVERYONE else OTHER].inc(number)
 
 
 def batched(size: int) -> None:

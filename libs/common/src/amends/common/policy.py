@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+Said = TypeVar("Said")
 
 Id = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -14,12 +17,36 @@ Seconds = Annotated[int, Field(ge=0, le=366 * 86_400)]
 Dollars = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Prose = Annotated[str, StringConstraints(max_length=20_000)]
-# Policy travels in every `fix.requested`, so its lists have an end; what is too large all the same gets the loop stuck.
+
+
+def size(value: object) -> int:
+    """How many bytes it takes in an event."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
+
+
+def _at_most(most: int) -> AfterValidator:
+    def bounded(value: Said) -> Said:
+        if (found := size(value)) > most:
+            raise ValueError(f"it takes {found} bytes as JSON, at most {most} are allowed: make it shorter")
+        return value
+
+    return AfterValidator(bounded)
+
+
+# Policy travels in every `fix.requested`, which has an end: so all that a layer may set has one, each value for itself,
+# since a change sets some and leaves the others.
+LONG_PROMPT, LONG_LINES = 32 * 1024, 16 * 1024
 People = Annotated[tuple[Id, ...], Field(max_length=500)]
 Lines = Annotated[tuple[Line, ...], Field(max_length=500)]
+ShortLines = Annotated[Lines, _at_most(LONG_LINES)]
+Prompt = Annotated[Prose, _at_most(LONG_PROMPT)]
+MOST_PATHS = 4 * LONG_LINES  # of the layers together, and of what a running cycle saw them say before
+EVERYTHING = ("**",)
 
 Trigger = Literal["comments", "checks"]
 Channel = Literal["github", "slack", "email"]
+Triggers = Annotated[tuple[Trigger, ...], Field(max_length=10)]
+Channels = Annotated[tuple[Channel, ...], Field(max_length=10)]
 Reviewers = Literal["write", "anyone"] | People
 
 
@@ -84,7 +111,7 @@ class Policy(_Part):
     severity_threshold: Severity = Severity.MEDIUM
     custom_prompt: Prose = ""
     checks: Lines = ()
-    protected_paths: Lines = ()
+    protected_paths: tuple[Line, ...] = ()
     resolve_threads: bool = True
     drafts: bool = False
     opt_out_label: str = "amends: off"
@@ -125,7 +152,7 @@ class Overrides(_Part):
 
     repositories: tuple[Line, ...] | None = None
     enabled: bool | None = None
-    triggers: tuple[Trigger, ...] | None = None
+    triggers: Triggers | None = None
     reviewers: Reviewers | None = None
     bots: People | None = None
     max_cycles: Annotated[int, Field(ge=1, le=100)] | None = None
@@ -135,13 +162,13 @@ class Overrides(_Part):
     max_fixers: Annotated[int, Field(ge=0, le=1_000)] | None = None
     settle_seconds: Seconds | None = None
     severity_threshold: Severity | None = None
-    custom_prompt: Prose | None = None
-    checks: Lines | None = None
-    protected_paths: Lines | None = None
+    custom_prompt: Prompt | None = None
+    checks: ShortLines | None = None
+    protected_paths: ShortLines | None = None
     resolve_threads: bool | None = None
     drafts: bool | None = None
     opt_out_label: Line | None = None
-    notify: tuple[Channel, ...] | None = None
+    notify: Channels | None = None
     budget: BudgetOverrides | None = None
     waits: WaitsOverrides | None = None
 
@@ -209,6 +236,12 @@ def tightest(rules: Policy, now: Policy) -> Policy:
     return rules.model_copy(update=update)
 
 
+def _all_paths(wide: tuple[str, ...], by: tuple[str, ...]) -> tuple[str, ...]:
+    """Both; where that is more than can be told, nothing at all may be touched."""
+    both = (*wide, *(path for path in by if path not in wide))
+    return both if size(both) <= MOST_PATHS else EVERYTHING
+
+
 def _least(wide: Budget, by: Budget | BudgetOverrides) -> Budget:
     return wide.model_copy(update={name: min(getattr(wide, name), value) for name, value in by if value is not None})
 
@@ -223,7 +256,7 @@ _GRANTS: dict[str, Callable[[Any, Any], object]] = {
     "max_attempts": min,
     "max_reraises": min,
     "max_fixers": lambda wide, _: wide,
-    "protected_paths": lambda wide, by: (*wide, *(path for path in by if path not in wide)),
+    "protected_paths": _all_paths,
     "notify": lambda wide, by: tuple(channel for channel in wide if channel in by),
     "budget": _least,
     "waits": lambda wide, _: wide,

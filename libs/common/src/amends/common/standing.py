@@ -16,6 +16,7 @@ from amends.common.loop import (
     OUTAGES,
     TRUSTED,
     UNJUDGED,
+    Command,
     Hint,
     Item,
     Loop,
@@ -180,8 +181,8 @@ def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> 
             return "checks" in policy.triggers
         case "thread":
             return "comments" in policy.triggers
-        case "review":  # a review that only comments; an approval's or a withdrawn rejection's body asks for nothing
-            review = loop.reviews.get(number(id_.partition("/")[2]))
+        case "review" | "finding":  # of one that only comments; approvals and withdrawn rejections ask for nothing
+            review = loop.reviews.get(number(id_.split("/")[1]))
             return "comments" in policy.triggers and review is not None and review.verb == "commented"
         case _:
             return False
@@ -327,17 +328,26 @@ def timers(loop: Loop, policy: Policy) -> list[Timer]:
     for pos, ask in loop.asks.items():
         if not ask.overdue:
             found.append(Timer(f"tell/{pos}", ask.mark.version, ask.mark.time + told, deadline=True))
-    checked = policy.waits.author_seconds * SECOND
-    for id_, review in loop.reviews.items():
-        if unchecked(review) and not review.overdue and not loop.closed:
-            mark = review.mark
-            found.append(Timer(f"author/{id_}", mark.version, mark.time + checked, deadline=True))
+    if not loop.closed:
+        found += _author_timers(loop, policy)
     return found
 
 
-def unchecked(review: Review) -> bool:
-    """Whether its author still has to be looked up."""
-    return review.permission is None and review.author.kind == "user" and bool(review.verb)
+def _author_timers(loop: Loop, policy: Policy) -> list[Timer]:
+    """Reviews go by their number, commands by their key."""
+    said: list[tuple[int | str, Review | Command]] = [*loop.reviews.items(), *loop.commands.items()]
+    wait = policy.waits.author_seconds * SECOND
+    return [
+        Timer(f"author/{id_}", one.mark.version, one.mark.time + wait, deadline=True)
+        for id_, one in said
+        if unchecked(one) and not one.overdue
+    ]
+
+
+def unchecked(said: Review | Command) -> bool:
+    """Whether the author of a review or a command still has to be looked up."""
+    somebody = said.permission is None and said.author.kind == "user"
+    return somebody and (isinstance(said, Command) or bool(said.verb))
 
 
 def backoff(policy: Policy, failures: int) -> int:
@@ -392,9 +402,9 @@ def requests(loop: Loop, policy: Policy) -> list[Request]:
         if unchecked(review):
             found.append(Request(review.mark.pos, "comment-fetcher", due.get(f"author/{id_}", loop.time)))
     found += [
-        Request(command.mark.pos, "comment-fetcher", command.mark.time + policy.waits.author_seconds * SECOND)
-        for command in loop.commands.values()
-        if command.author.kind == "user" and command.permission is None
+        Request(command.mark.pos, "comment-fetcher", due.get(f"author/{key}", loop.time))
+        for key, command in loop.commands.items()
+        if unchecked(command)
     ]
     return found
 

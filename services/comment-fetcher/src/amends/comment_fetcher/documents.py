@@ -14,9 +14,7 @@ NESTED = 50  # comments that come with each thread; 100 threads of a page then s
 
 _WHO = "__typename login ... on User { databaseId } ... on Bot { databaseId } ... on Organization { databaseId }"
 _TURN = "totalCount pageInfo { startCursor endCursor hasNextPage hasPreviousPage }"
-_SPOKEN = (
-    "id fullDatabaseId body createdAt updatedAt lastEditedAt isMinimized author { ...Who } editor { ...Who }"
-)
+_SPOKEN = "id fullDatabaseId body createdAt updatedAt lastEditedAt isMinimized author { ...Who } editor { ...Who }"
 _REPLY = "id fullDatabaseId updatedAt lastEditedAt isMinimized editor { ...Who }"
 _FIELDS: dict[List, str] = {
     "threads": (
@@ -28,7 +26,8 @@ _FIELDS: dict[List, str] = {
     "checks": (
         "... on CheckRun { id name status conclusion title summary detailsUrl completedAt "
         "isRequired(pullRequestNumber: $number) } "
-        "... on StatusContext { id context state description targetUrl createdAt isRequired(pullRequestNumber: $number) }"
+        "... on StatusContext { id context state description targetUrl createdAt "
+        "isRequired(pullRequestNumber: $number) }"
     ),
     "replies": _REPLY,
 }
@@ -43,7 +42,9 @@ _REMARK = (
     f"{_SPOKEN} path diffHunk originalLine originalStartLine originalCommit {{ oid }} "
     "pullRequestReview { fullDatabaseId } replyTo { fullDatabaseId }"
 )
-_POLICY = f'policy: object(expression: "HEAD:{POLICY_FILE}") {{ ... on Blob {{ oid byteSize isBinary isTruncated text }} }}'
+_POLICY = (
+    f'policy: object(expression: "HEAD:{POLICY_FILE}") {{ ... on Blob {{ oid byteSize isBinary isTruncated text }} }}'
+)
 _WHO_FRAGMENT = f"fragment Who on Actor {{ {_WHO} }}"
 _REPOSITORY = "repository(owner: $owner, name: $name)"
 _VARIABLES = "$owner: String!, $name: String!"
@@ -70,7 +71,8 @@ def pull_document(number: int, asked: Sequence[Asked], *, policy: bool = False) 
     """The pull request, and these parts of its lists under the names a0, a1, ..."""
     variables: dict[str, object] = {"number": number}
     declared = [_VARIABLES, "$number: Int!"]
-    inside, beside = [], []
+    inside: list[str] = []
+    beside: list[str] = []
     for place, one in enumerate(asked):
         if cursor := one.span.after or one.span.before:
             declared.append(f"$c{place}: String!")
@@ -119,22 +121,28 @@ def base_checks_document(branch: str) -> Document:
     """How the checks of a branch's last commit ended."""
     check = "... on CheckRun { id name status conclusion } ... on StatusContext { context state }"
     text = (
-        f"query BaseChecks({_VARIABLES}, $branch: String!) {{ {_REPOSITORY} {{ databaseId ref(qualifiedName: $branch) {{ "
-        f"target {{ ... on Commit {{ statusCheckRollup {{ contexts(first: {SIZE}) {{ nodes {{ {check} }} }} }} }} }} }} }} }}"
+        f"query BaseChecks({_VARIABLES}, $branch: String!) {{ {_REPOSITORY} {{ databaseId "
+        "ref(qualifiedName: $branch) { target { ... on Commit { "
+        f"statusCheckRollup {{ contexts(first: {SIZE}) {{ nodes {{ {check} }} }} }} }} }} }} }} }}"
     )
     return Document(text, {"branch": f"refs/heads/{branch}"})
 
 
-OPEN = (
-    f"query Open({_VARIABLES}, $after: String) {{ {_REPOSITORY} {{ databaseId nameWithOwner pullRequests(states: [OPEN], "
-    f"first: {SIZE}, after: $after, orderBy: {{ field: CREATED_AT, direction: ASC }}) {{ {_TURN} nodes {{ number state "
-    "updatedAt headRefOid isDraft reviews(first: 1) { totalCount } reviewThreads(first: 1) { totalCount } "
-    "comments(first: 1) { totalCount } statusCheckRollup { state } } } } }"
-)
-CLOSED = (
-    f"query Closed({_VARIABLES}) {{ {_REPOSITORY} {{ databaseId pullRequests(states: [CLOSED, MERGED], first: 50, "
-    f"orderBy: {{ field: UPDATED_AT, direction: DESC }}) {{ {_TURN} nodes {{ number state updatedAt mergedAt }} }} }} }}"
-)
+def policy_document() -> Document:
+    """The repository's policy file, as its default branch has it."""
+    return Document(f"query Rules({_VARIABLES}) {{ {_REPOSITORY} {{ databaseId nameWithOwner {_POLICY} }} }}", {})
+
+
+def open_document(after: str | None, *, policy: bool) -> Document:
+    """A page of the open pull requests, each with what tells whether anything was said or done since."""
+    text = (
+        f"query Open({_VARIABLES}, $after: String) {{ {_REPOSITORY} {{ databaseId nameWithOwner "
+        f"{_POLICY if policy else ''} pullRequests(states: [OPEN], first: {SIZE}, after: $after, "
+        f"orderBy: {{ field: CREATED_AT, direction: ASC }}) {{ {_TURN} nodes {{ id number updatedAt headRefOid isDraft "
+        "reviews(first: 1) { totalCount } reviewThreads(first: 1) { totalCount } comments(first: 1) { totalCount } "
+        "statusCheckRollup { state } } } } }"
+    )
+    return Document(text, {"after": after})
 
 
 def chunks(asked: Sequence[Asked], most: int = 40) -> Iterable[Sequence[Asked]]:

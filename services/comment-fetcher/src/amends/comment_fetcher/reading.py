@@ -7,9 +7,8 @@ version, is asked for by its name. Words that are remembered are used only where
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,8 +23,8 @@ from amends.comment_fetcher.shapes import (
     PullSeen,
     RemarkSeen,
     Reply,
-    ReviewSeen,
     RepositorySeen,
+    ReviewSeen,
     Shape,
     TalkSeen,
     ThreadSeen,
@@ -103,6 +102,10 @@ class Reader:
     def __init__(self, memory: Memory | None = None) -> None:
         self._memory = memory or Memory()
 
+    def forget(self) -> None:
+        """Begin anew with everything."""
+        self._memory = Memory()
+
     async def read(self, reach: Reach, number: int, expects: Sequence[str] = ()) -> Snapshot:
         """All of it, or an exception: never a part. What is expected and in no list is looked up by itself."""
         for _ in range(_TRIES):
@@ -118,7 +121,11 @@ class Reader:
         if kept.bodies:
             index, pages, bodies = await self._index(reach, number, kept), kept.pages, dict(kept.bodies)
         else:
-            index, (listed, pages) = await _both(self._index(reach, number, kept), _words(reach, number, kept.pages))
+            work: tuple[Awaitable[Any], ...] = (
+                self._index(reach, number, kept),
+                _words(reach, number, kept.pages),
+            )
+            index, (listed, pages) = await together(work)
             bodies = {body.id: body for body in listed}
         threads = index.threads()
         names = wanted(threads, bodies)
@@ -205,17 +212,16 @@ def _taken(index: Index, answer: Answer) -> list[Page[Any]]:
     index.unseen |= answer.unseen
     inside, beside = answer.data["repository"]["pullRequest"], answer.data
     try:
-        return [
-            _page(one, (beside if one.of else inside).get(f"a{place}")) for place, one in enumerate(answer.asked)
-        ]
+        return [_page(one, (beside if one.of else inside).get(f"a{place}")) for place, one in enumerate(answer.asked)]
     except ValidationError as error:
         raise _strange(error) from error
 
 
 def _page(asked: Asked, value: Any) -> Page[Any]:  # noqa: ANN401 - JSON
+    listed: Listed[Any]
     match asked.list:
         case "threads":
-            listed: Listed[Any] = Listed[ThreadSeen].model_validate(value)
+            listed = Listed[ThreadSeen].model_validate(value)
         case "reviews":
             listed = Listed[ReviewSeen].model_validate(value)
         case "talk":
@@ -261,15 +267,6 @@ def _name(entry: ThreadSeen | ReviewSeen | TalkSeen | CheckSeen | Reply) -> str:
 
 async def _words(reach: Reach, number: int, known: int) -> tuple[list[ReviewComment], int]:
     return await reach.every(f"/pulls/{number}/comments", _REMARKS, known, MOST_PAGES)
-
-
-async def _both(index: Any, words: Any) -> tuple[Index, tuple[list[ReviewComment], int]]:  # noqa: ANN401 - coroutines
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            one, other = tasks.create_task(index), tasks.create_task(words)
-    except ExceptionGroup as group:
-        raise group.exceptions[0] from group
-    return one.result(), other.result()
 
 
 class _Node(Part):
@@ -320,7 +317,7 @@ async def _numbered(reach: Reach, number: int, unseen: Sequence[str]) -> list[st
 
 
 def _settled(body: ReviewComment, began: float) -> bool:
-    """Whether its date tells its version: GitHub's dates have whole seconds, and within one there may be two versions."""
+    """Whether its date tells its version: dates have whole seconds, and within one there may be two versions."""
     return body.updated_at is not None and body.updated_at.timestamp() < began - _SECONDS
 
 

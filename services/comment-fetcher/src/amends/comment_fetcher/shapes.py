@@ -279,3 +279,36 @@ def rollup_page(value: object) -> Listed[CheckSeen]:
     """The checks of a commit that may have none."""
     return Rollup.model_validate(value or {}).contexts
 
+
+class Total(Shape):
+    """How many there are."""
+
+    total_count: int = 0
+
+
+class RollupState(Shape):
+    """How all checks of a commit ended together."""
+
+    state: Words = ""
+
+
+class OpenSeen(Shape):
+    """An open pull request from afar: two that look the same had nothing said or done between them."""
+
+    number: Id
+    updated_at: datetime | None = None
+    head_ref_oid: Words = ""
+    is_draft: bool = False
+    reviews: Total = Total()
+    review_threads: Total = Total()
+    comments: Total = Total()
+    status_check_rollup: RollupState | None = None
+
+
+class OpenPage(Shape):
+    """A page of a repository's open pull requests."""
+
+    database_id: Id | None = None
+    name_with_owner: Words = ""
+    policy: Blob | None = None
+    pull_requests: Listed[OpenSeen] = Listed[OpenSeen]()

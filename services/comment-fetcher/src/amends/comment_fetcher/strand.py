@@ -1,4 +1,4 @@
-"""A list in GitHub's GraphQL API, read from both ends and from where its pages began last time, until nothing is missing.
+"""A list of GitHub's GraphQL API, read from both ends and from where its pages began last time, until it is whole.
 
 Cursors name entries and not places, so what is added or deleted meanwhile moves nothing. Two neighbouring pages are
 joined when one begins where the other ended, or when they share an entry; anything else is a gap that is still to be
@@ -75,7 +75,9 @@ class Strand(Generic[T]):
     def cursors(self) -> tuple[str, ...]:
         """After which entries to begin all pages at once next time: as few as reach every entry."""
         places = {self.name(entry): place for place, entry in enumerate(self.entries(), 1)}
-        ends = [(places[self.name(page.entries[-1])], page.end) for page in self.pages[:-1] if page.entries and page.end]
+        ends = [
+            (places[self.name(page.entries[-1])], page.end) for page in self.pages[:-1] if page.entries and page.end
+        ]
         kept: list[str] = []
         begun = 0
         for (place, cursor), (following, _) in pairwise((*sorted(ends), (len(places), ""))):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ log = logging.getLogger(__name__)
 SETTINGS = "settings"
 CHECKPOINT_SECONDS = 0.5
 GAUGES_SECONDS = 2.0
+TIDY_SECONDS = 3_600.0
 
 
 @dataclass
@@ -175,6 +177,8 @@ async def _tended(evaluator: Evaluator) -> None:
         naps += 1
         try:
             await asyncio.to_thread(evaluator.writer.checkpoint)
+            if naps % round(TIDY_SECONDS / CHECKPOINT_SECONDS) == 1:
+                await _tidied(evaluator)
             if naps % round(GAUGES_SECONDS / CHECKPOINT_SECONDS) == 0:
                 await asyncio.to_thread(_gauged, evaluator)
                 for service, counts in (await evaluator.consumers.standing()).items():
@@ -184,6 +188,12 @@ async def _tended(evaluator: Evaluator) -> None:
                 await evaluator.requests.leave()
         except Exception as error:  # noqa: BLE001 - none of this may stop the evaluator
             log.warning("tending failed", extra={"error": repr(error)[:300]})
+
+
+async def _tidied(evaluator: Evaluator) -> None:
+    now = time.time_ns() // 1_000
+    if forgotten := await evaluator.recorder.run(lambda writer: writer.forget_abandoned(now)):
+        log.info("blobs that nobody finished were forgotten", extra={"size": forgotten})
 
 
 def _gauged(evaluator: Evaluator) -> None:

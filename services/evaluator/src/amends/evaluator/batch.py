@@ -5,7 +5,7 @@ Nothing outside is changed before the transaction has committed: a batch works o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import version as installed
 from itertools import count
@@ -31,6 +31,7 @@ MAX_DECISIONS = 16
 END_OF_TIME = 2**62
 OPERATOR = ("evaluator", "operator")  # a human had a wait cut short
 ENVELOPE_ROOM = 4_096  # what an envelope holds beside its data, at most
+REPEATED = 16 * 1024  # what follows from a prepared fix says the same again, and a little more
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ def encoded(fact: Fact) -> bytes | Refused:
         data = encode(fact)
     except (ValueError, UnicodeError) as error:
         return Refused("hostile_text", f"it holds text that is no Unicode ({type(error).__name__}): normalise it")
-    if len(data) > MAX_ENVELOPE - ENVELOPE_ROOM:
-        return Refused("oversized", f"{len(data)} bytes, at most {MAX_ENVELOPE - ENVELOPE_ROOM}: use a blob")
+    most = MAX_ENVELOPE - ENVELOPE_ROOM - (REPEATED if isinstance(fact, FixPrepared) else 0)
+    if len(data) > most:
+        return Refused("oversized", f"{len(data)} bytes, at most {most}: use a blob")
     if has_nul(data):
         return Refused("hostile_text", "it contains a NUL character, which no store keeps: remove it")
     return data
@@ -102,12 +104,14 @@ def _on(day: int, claim: Spent | None) -> int:
 class Batch:
     """What one transaction is about to do. `cache` is only read; `policies` are remembered for the next.
 
+    Whatever is cached is compared with what is stored, but for the loops in `sure`, which nobody can have changed.
     `decider` and `code` are this program's own; a test may try another's.
     """
 
     tx: Tx
     cache: dict[str, Held]
     policies: Policies = field(default_factory=dict)
+    sure: Collection[str] = ()
     deciding: bool = True
     decider: Callable[[Loop, Policy], Decisions] = decide
     code: str = CODE
@@ -143,24 +147,38 @@ class Batch:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def _hold(self, names: Iterable[str]) -> None:
-        versions = self.tx.versions(sorted(names))
+        unsure = []
+        for name in names:
+            if name in self.sure:
+                self._take(name, self.cache[name])
+            else:
+                unsure.append(name)
+        if unsure:
+            self._compare(unsure)
+        for name in names:
+            if self.held[name].stuck not in {"", self.code}:
+                self.held[name] = self._unstuck(self.held[name])
+
+    def _compare(self, names: list[str]) -> None:
+        """Take those from the cache that are stored as we know them, and read the others."""
+        versions = self.tx.versions(names)
         stale = []
         for name in names:
             version, stuck = versions.get(name, (0, ""))
             cached = self.cache.get(name)
             if cached and (cached.version, cached.stuck) == (version, stuck):
-                self.held[name] = cached
-                if cached.projection:
-                    self._saved[name] = cached.projection
+                self._take(name, cached)
             elif version:
                 stale.append(name)
             else:
                 self.held[name] = Held(Loop(name))
         for name, stored in (self.tx.stored(stale) if stale else {}).items():
             self.held[name] = Held(load(stored.state), stored.version, stored.stuck)
-        for name in names:
-            if self.held[name].stuck not in {"", self.code}:
-                self.held[name] = self._unstuck(self.held[name])
+
+    def _take(self, name: str, cached: Held) -> None:
+        self.held[name] = cached
+        if cached.projection:
+            self._saved[name] = cached.projection
 
     def _unstuck(self, held: Held) -> Held:
         """A loop that an older program could not fold, folded again from the beginning."""
@@ -177,7 +195,7 @@ class Batch:
         installation = self.held[INSTALLATION].loop
         if loop.kind != "change":
             return policy_for(loop, installation, NOBODYS)
-        held = self.held.get(policy_loop(loop.id))
+        held = self.held.get(loop.settings)
         repository = held.loop if held and held.version else NOBODYS
         about = (repository.id, loop.pull.full_name if loop.pull else "")
         known = self.policies.get(about)

@@ -7,7 +7,11 @@ ends. The order of the rules is the order of precedence: pause beats everything,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import accumulate, chain
 from typing import Literal
+
+from pydantic import BaseModel
 
 from amends.common.events import (
     Closed,
@@ -45,7 +49,7 @@ from amends.common.loop import (
     needs_human,
     remembered,
 )
-from amends.common.policy import Policy, tightest
+from amends.common.policy import Policy, size, tightest
 from amends.common.standing import (
     MAX_AGAIN,
     SECOND,
@@ -73,7 +77,9 @@ GAVE_UP = {
     Failure.CRASHED: "fixer_crashing",
     Failure.STALLED: "stalled",
 }
+MAX_REQUEST = 240 * 1024  # what a request for a cycle may take, of the quarter of a megabyte that an event may
 MAX_TEXTS = 128 * 1024
+MAX_NAMES = 32 * 1024
 FEW = 3  # findings on lines of the loop's own, below which nothing can be said about chasing them
 
 
@@ -359,10 +365,18 @@ def _again(loop: Loop, policy: Policy) -> Decisions:
     for pos, ask in loop.asks.items():
         if ask.overdue:
             return [_told_again(pos, ask)]
+    return _unheard(loop)
+
+
+def _unheard(loop: Loop) -> Decisions:
     for number, review in loop.reviews.items():
         if review.overdue == "late":
             detail = f"nobody looked up the author of review {number}"
             return [Escalated(of=f"review/{number}", reason="stalled", stops=False, detail=detail)]
+    for key, command in loop.commands.items():
+        if command.overdue == "late":
+            detail = f"nobody looked up who said {command.name} ({command.author.login or command.author.account})"
+            return [Escalated(of=key, reason="stalled", stops=False, detail=detail)]
     return []
 
 
@@ -400,7 +414,7 @@ def _raised_by(item: Item, account: str) -> bool:
 
 def _escalation(loop: Loop, of: str, reason: str, detail: str = "") -> Escalated:
     found = sorted((id_ for id_, item in loop.items.items() if is_open(item)), key=_place)
-    return Escalated(of=of, reason=reason, detail=detail, items=tuple(found[:200]), history=loop.history)
+    return Escalated(of=of, reason=reason, detail=detail, items=_fitting(found[:200], MAX_NAMES), history=loop.history)
 
 
 def _of_item(entry: tuple[str, Item]) -> list[str]:
@@ -448,12 +462,6 @@ def _overspent(loop: Loop, policy: Policy) -> str:
 def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
     cycle = loop.cycle
     scope: Scope = cycle.scope if cycle else ("all" if loop.ask else "triggers")
-    closed = tuple(
-        Closed(item=id_, version=version)  # older ones too: a reply that is deleted brings one back
-        for id_, item in sorted(loop.items.items(), key=_of_item)
-        for version, judgement in item.verdicts.items()
-        if judgement not in UNJUDGED
-    )
     nodes = [
         node
         for item in loop.items.values()
@@ -461,32 +469,65 @@ def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
         for node, hint in (item.asked | item.hints).items()
         if hint.body
     ]
-    return FixRequested(
+    request = FixRequested(
         n=loop.n if k > 1 else loop.n + 1,
         k=k,
         head=loop.pull.head if loop.pull else "",
         scope=scope,
-        rejecting=tuple(sorted(review.author.account for review in rejections(loop, policy))),
-        closed=closed,
-        expects=tuple(sorted(nodes)[:500]),
-        texts=_texts(loop, policy),
+        rejecting=_fitting(sorted(review.author.account for review in rejections(loop, policy)), MAX_NAMES),
+        expects=_fitting(sorted(nodes)[:500], MAX_NAMES),
         rules=tightest(cycle.rules, policy) if cycle else policy,
     )
+    room = MAX_REQUEST - weight(request)
+    texts = _texts(loop, policy, min(room, MAX_TEXTS))
+    closed = _closed(loop, room - sum(map(weight, texts)))
+    return request.model_copy(update={"texts": texts, "closed": closed})
 
 
-def _texts(loop: Loop, policy: Policy) -> tuple[Text, ...]:
+def weight(part: BaseModel) -> int:
+    """How many bytes it takes in an event, with a comma."""
+    return len(part.__pydantic_serializer__.to_json(part)) + 1
+
+
+def _fitting(names: Iterable[str], room: int) -> tuple[str, ...]:
+    """The first names, as many as there is room for."""
+    found: list[str] = []
+    for name in names:
+        room -= size(name) + 1
+        if room < 0:
+            break
+        found.append(name)
+    return tuple(found)
+
+
+def _texts(loop: Loop, policy: Policy, room: int) -> tuple[Text, ...]:
+    """What finds no room comes with the next request; the first is cut, if it must be, so that there is an end."""
     found: list[Text] = []
-    size = 0
     for id_, item in sorted(loop.items.items(), key=_of_item):
         if not item.text or item.author is None or not waits(loop, policy, item):
             continue
-        size += len(item.text.encode()) + 400
-        if size > MAX_TEXTS and found:
-            break
-        found.append(
-            Text(item=id_, author=item.author, text=item.text, severity=item.severity, path=item.path, line=item.line)
+        text = Text(
+            item=id_, author=item.author, text=item.text, severity=item.severity, path=item.path, line=item.line
         )
+        while not found and weight(text) > room:
+            text = text.model_copy(update={"text": text.text[: len(text.text) * 3 // 4]})
+        room -= weight(text)
+        if room < 0:
+            break
+        found.append(text)
     return tuple(found)
+
+
+def _closed(loop: Loop, room: int) -> tuple[Closed, ...]:
+    """The versions that have their verdict, so that nobody reads them again; the latest first, if not all find room."""
+    latest: list[Closed] = []
+    older: list[Closed] = []  # these too: a reply that is deleted brings one back
+    for id_, item in sorted(loop.items.items(), key=_of_item):
+        for version, judgement in item.verdicts.items():
+            if judgement not in UNJUDGED:
+                (latest if version == item.version else older).append(Closed(item=id_, version=version))
+    weights = accumulate(weight(one) for one in chain(latest, older))
+    return tuple(one for one, so_far in zip(chain(latest, older), weights, strict=True) if so_far <= room)
 
 
 def _push(loop: Loop, cycle: Cycle) -> PushRequested:

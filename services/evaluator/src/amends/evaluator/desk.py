@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Protocol
 
-from amends.common.answers import Answer, Go, Refused, Report, Stop, Unavailable
+from amends.common.answers import Answer, Followed, Go, Refused, Report, Stop, Unavailable
 from amends.common.bus.wire import CHUNK, Chunk, Requeued
 from amends.common.crash import crash_point
 from amends.common.envelope import Row, event_of
 from amends.common.events import (
+    CommandGiven,
     CommentsFetched,
     Fact,
     FixRequested,
@@ -21,8 +23,9 @@ from amends.common.events import (
     TimerFired,
 )  # fmt: skip
 from amends.common.identity import About
-from amends.common.rows import ParkedRow, TimerRow
+from amends.common.rows import LoopRow, ParkedRow, TimerRow
 from amends.evaluator.batch import OPERATOR
+from amends.evaluator.following import followed
 from amends.evaluator.recorder import Recorder
 from amends.evaluator.writer import BlobMismatch
 
@@ -34,6 +37,8 @@ class Shelf(Protocol):
 
     def row(self, pos: int) -> Row | None: ...
     def timers_of(self, loop: str) -> list[TimerRow]: ...
+    def loop(self, name: str) -> LoopRow | None: ...
+    def loops(self, status: str | None = None, repo: str | None = None, *, limit: int = 500) -> list[LoopRow]: ...
     def parked_one(self, parked_id: int) -> ParkedRow | None: ...
     def blob(self, sha: str) -> bytes | None: ...
 
@@ -53,6 +58,10 @@ class Desk:
     async def may(self, pos: int, run: str) -> Go | Stop | Unavailable:
         """Whether the work that the event at `pos` asked for may still have its effect."""
         return await self._recorder.may(pos, run)
+
+    async def followed(self) -> Sequence[Followed]:
+        """The repositories that the installation lists, and the pull requests that are open in the log."""
+        return await asyncio.to_thread(followed, self._shelf)
 
     async def put_chunk(self, chunk: Chunk) -> Refused | Unavailable | None:
         """Keep a part of a blob; with the last one the blob is there, or refused."""
@@ -124,6 +133,8 @@ def waits_of(fact: Fact, pos: int) -> set[str]:
             return {f"push/{fact.n}/{fact.k}"}
         case ReviewRejected() | ReviewApproved() | ReviewCommented():
             return {f"author/{fact.review}"}
+        case CommandGiven():
+            return {f"author/{fact.key}"}
         case _:
             return {f"tell/{pos}"}
 

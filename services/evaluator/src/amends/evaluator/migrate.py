@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from amends.common.log.engine import LogUnreachable, database, named, schema_version, sqlite_file, writing
 
-HEAD = "0001"
+HEAD = "0002"
 _LOCK = 0x616D656E6473  # any number, as long as all migrators take the same
 _HISTORY = ("events", "blobs")
-_WORKING = ("head", "loops", "timers", "outstanding", "claims", "parked", "blob_chunks")
+_WORKING = ("head", "loops", "timers", "outstanding", "claims", "parked", "blob_chunks", "puts")
 _ALL = ", ".join((*_HISTORY, *_WORKING, "alembic_version"))
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from amends.common.loop import Loop, needs_human
+from amends.common.loop import Loop, Phase
 from amends.common.policy import Policy
 from amends.common.rows import ClaimRow, LoopRow, OutstandingRow, TimerRow
-from amends.common.standing import blocked, requests, status, timers
+from amends.common.standing import blocked, questions, requests, status, timers
 
 _STATE = TypeAdapter(Loop)
 
@@ -55,7 +55,7 @@ def project(loop: Loop, policy: Policy, version: int, stuck: str = "") -> Projec
         status="stuck" if stuck else status(loop, policy),
         n=loop.n,
         used=loop.used,
-        human=bool(stuck) or (needs_human(loop) and not loop.finished),
+        human=bool(stuck) or ((loop.phase is Phase.STOPPED or bool(questions(loop, policy))) and not loop.finished),
         blocked="installation" if off or blocked(loop, policy) else "",
         updated=loop.time,
         stuck=stuck,

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,12 +28,15 @@ from amends.common.answers import (
 )  # fmt: skip
 from amends.common.crash import crash_point
 from amends.common.envelope import VOCABULARY, Event, event_of
+from amends.common.events import EVERYONE
+from amends.common.rows import Head
 from amends.evaluator.admission import entitled, may
 from amends.evaluator.batch import Batch, Held, Policies, Said
 from amends.evaluator.writer import Duplicate, Writer, is_connection_error
 
 log = logging.getLogger(__name__)
 BATCH = 256
+NOBODY = "unknown"  # of whom we have not heard: together they are kept no more of than of one service
 CACHED = 2_000  # loops kept unpacked, some 40 kB each
 # Loops make no cycles, but there are many of them, and to look through them all is a pause of 40 ms.
 COLLECTED_AFTER = (50_000, 20, 100)
@@ -89,6 +92,8 @@ class Recorder:
         self._cache: dict[str, Held] = {}
         self._policies: Policies = {}
         self._arriving: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+        self._sure: set[str] = set()
+        self._head: Head | None = None
         self._queue: SimpleQueue[_Job | _Question | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="recorder", daemon=True)
         self._closed = "starting: the mirror has not been checked yet"
@@ -170,10 +175,11 @@ class Recorder:
         if self._closed:
             return
         try:
-            await self.run(
-                lambda writer: writer.park(service, refused.reason, raw, refused.detail, f"report.{service}")
-            )
+            dropped = await self.run(lambda writer: _parked(writer, service, refused, raw))
             crash_point("recorder.parked")
+            if dropped:
+                metrics.dropped(service, dropped)
+                log.warning("the oldest parked reports were dropped", extra={"service": service, "size": dropped})
         except Exception as error:  # noqa: BLE001 - the refusal stands whether or not its bytes could be kept
             log.warning("a refused report could not be parked", extra={"error": type(error).__name__})
 
@@ -197,7 +203,7 @@ class Recorder:
             row = tx.row(pos)
             if row is None:
                 return Stop("unknown")
-            batch = Batch(tx, self._cache, self._policies)
+            batch = Batch(tx, self._cache, self._policies, self._unchanged(tx.head))
             held = batch.look(row.loop)
             if held.stuck:
                 return Stop("stuck")
@@ -295,19 +301,28 @@ class Recorder:
             if tx.head.vocabulary > VOCABULARY:
                 raise NewerVocabularyError(f"the log's vocabulary is {tx.head.vocabulary}, this program's {VOCABULARY}")
             crash_point("recorder.locked")
-            batch = Batch(tx, self._cache, self._policies, deciding=deciding)
+            batch = Batch(tx, self._cache, self._policies, self._unchanged(tx.head), deciding=deciding)
             answers = batch.record([job.said for job in jobs])
             crash_point("recorder.projected")
         crash_point("recorder.committed")
-        self._remember(batch)
+        self._remember(batch, tx.head)
         metrics.batched(len(jobs))
         return answers
 
-    def _remember(self, batch: Batch) -> None:
+    def _unchanged(self, head: Head) -> Collection[str]:
+        """The cached loops that are as we left them: when the log ends where we left it, nobody else has written."""
+        if head != self._head:
+            self._sure.clear()
+        return self._sure
+
+    def _remember(self, batch: Batch, head: Head) -> None:
         if len(self._cache) + len(batch.held) > CACHED:
             self._cache.clear()
             self._policies.clear()
+            self._sure.clear()
         self._cache.update(batch.held)
+        self._sure.update(batch.held)
+        self._head = head
         self._unwritable = ""
         for observer in self._observers:
             try:
@@ -326,6 +341,12 @@ class Recorder:
             else:  # all at once: they come with their next reports together, and those make one batch again
                 with suppress(RuntimeError):  # that loop is closed: nobody waits any more
                     loop.call_soon_threadsafe(_tell, answered)
+
+
+def _parked(writer: Writer, service: str, refused: Refused, raw: bytes) -> int:
+    kept_for = service if service in EVERYONE else NOBODY
+    writer.park(kept_for, refused.reason, raw, refused.detail, f"report.{service}")
+    return writer.let_go(kept_for)
 
 
 def _tell(answered: list[tuple[_Job, Answer]]) -> None:

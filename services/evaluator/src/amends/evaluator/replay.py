@@ -17,7 +17,7 @@ from itertools import takewhile
 from operator import attrgetter, itemgetter
 
 from amends.common.envelope import FACTS, Row, event_of
-from amends.common.identity import INSTALLATION, kind_of, policy_loop
+from amends.common.identity import INSTALLATION, policy_loop
 from amends.common.loop import Loop, evolve
 from amends.common.policy import Policy
 from amends.common.rows import ClaimRow
@@ -25,15 +25,6 @@ from amends.common.standing import policy_for
 from amends.evaluator.projections import Projection, claims, dump, load, project
 
 AT_HAND = 2_000  # loops that are kept unpacked, 40 kB each; a packed one takes 5
-
-
-def fold(rows: Iterable[Row]) -> dict[str, Loop]:
-    """The state of every loop, and nothing else: the fastest way through a log."""
-    loops: dict[str, Loop] = {}
-    with _uncollected():
-        for row in rows:
-            loops[row.loop] = evolve(loops.get(row.loop) or Loop(row.loop), event_of(row))
-    return loops
 
 
 def rebuild(rows: Iterable[Row], upto_pos: int | None = None, upto_time: int | None = None) -> Rebuilt:
@@ -142,18 +133,20 @@ class Rebuilt:
             self._evolve(before, row)
         if row.type == "loop.stuck":
             self.stuck[name] = Stuck(self._before, _code(row))
-        self.pos, self.time, self.events = row.pos, row.time, self.events + 1
-        self.versions[name], self._ends[name], self._before = row.version, row.pos, before
-        if kind_of(name) != "change":
+        self.pos, self.time = row.pos, row.time
+        self.events += 1
+        self.versions[name] = row.version
+        self._ends[name] = row.pos
+        self._before = before
+        if before.kind != "change":
             self._settings.setdefault(name, []).append((row.pos, self.loop(name)))
 
     def _evolve(self, before: Loop, row: Row) -> None:
         try:
-            after = evolve(before, event_of(row))
+            after = self._loops[row.loop] = evolve(before, event_of(row))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other loops can be rebuilt
             self.unfolded[row.loop] = Unfolded(row.pos, row.loop, type(error).__name__)
             return
-        self._loops[row.loop] = after
         if after.claims is not before.claims:
             self._claims.setdefault(row.loop, {}).update({(claim.n, claim.k): claim for claim in claims(after)})
 

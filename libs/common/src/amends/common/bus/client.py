@@ -6,6 +6,9 @@ from contextlib import suppress
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.errors import Error
+
+_DEALT_WITH = ("permissions violation", "stale connection")  # by nats-py, as we want it
 
 
 class SturdyClient(Client):
@@ -26,6 +29,25 @@ class SturdyClient(Client):
             self._pending, self._pending_data_size = [], 0
         with suppress(OSError):
             await super().close()
+
+    async def _process_err(self, err_msg: str) -> None:
+        """Come back after whatever the server complains of and hangs up for.
+
+        nats-py closes for good when it is told of a limit on connections or of a user who may not come in any more: the
+        process would sit there until somebody restarts it, although the server may let it in again in a minute.
+        """
+        if self.is_connecting or any(known in err_msg.lower() for known in _DEALT_WITH):
+            await super()._process_err(err_msg)
+            return
+        error = Error(err_msg.strip("'"))
+        await self._error_cb(error)
+        await self._process_op_err(error)
+
+    async def _select_next_server(self) -> None:
+        """Go on to the next try; nats-py would leave the connection of the last one to the garbage collector."""
+        if self._transport is not None:
+            self._transport.close()  # type: ignore[no-untyped-call]  # nats-py
+        await super()._select_next_server()
 
     def _build_message(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: dict[str, str] | None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from amends.common.answers import Answer, Go, Refused, Stop, Unavailable
+from amends.common.answers import Answer, Followed, Go, Refused, Stop, Unavailable
 from amends.common.bus import wire
 
 
@@ -21,6 +22,10 @@ class Desk(Protocol):
 
     async def requeue(self, asked: wire.Requeued) -> Answer:
         """Have something that was parked worked on again."""
+        ...
+
+    async def followed(self) -> Sequence[Followed]:
+        """The repositories that the installation lists, and the pull requests that are open in the log."""
         ...
 
     async def put_chunk(self, chunk: wire.Chunk) -> Refused | Unavailable | None:

@@ -1,4 +1,6 @@
-"""A nats-server of our own: a child that is restarted when it dies and that never outlives us."""
+"""A nats-server of our own: a child that is restarted when it dies, that never outlives us, and that lets nobody in
+who cannot read our files: each user has a password that is made anew at each start.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import secrets
 import shutil
 import sys
 import sysconfig
@@ -14,6 +17,9 @@ import time
 from asyncio.subprocess import DEVNULL, Process, create_subprocess_exec
 from pathlib import Path
 from typing import Self
+
+from amends.common.bus.users import configuration
+from amends.common.events import EVERYONE, Reporter
 
 # Runs in the child and becomes nats-server: the kernel kills it when we die, however we die. Not a preexec_fn, which
 # is unsafe beside threads. If we are dead already it must not start at all.
@@ -36,22 +42,26 @@ class NotStarted(Exception):
 class EmbeddedServer:
     """nats-server with JetStream in `store`, on a free port of 127.0.0.1 that it keeps over its restarts."""
 
-    def __init__(self, store: Path, config: Path | None = None, *, port: int = -1, patience: float = 10.0) -> None:
-        """`config` may add users and permissions; `patience` is for a predecessor that still holds the store."""
+    def __init__(self, store: Path, *, port: int = -1, patience: float = 10.0) -> None:
+        """`patience` is for a predecessor that still holds the store."""
         self.store = store
         self.restarts = 0
         self.trouble = ""
-        self._config = config
+        self._passwords = {user: secrets.token_urlsafe(24) for user in EVERYONE}
         self._port = port
         self._patience = patience
         self._lock = -1
         self._process: Process | None = None
         self._keeper: asyncio.Task[None] | None = None
 
+    def url(self, user: Reporter) -> str:
+        """Where this user connects, and how it is let in."""
+        return f"nats://{user}:{self._passwords[user]}@127.0.0.1:{self._port}"
+
     @property
-    def url(self) -> str:
-        """Where to connect."""
-        return f"nats://127.0.0.1:{self._port}"
+    def urls(self) -> tuple[str, ...]:
+        """The same for everybody."""
+        return tuple(map(self.url, EVERYONE))
 
     @property
     def pid(self) -> int | None:
@@ -105,12 +115,14 @@ class EmbeddedServer:
     async def _spawn(self) -> Process:
         for left in self.store.glob("*.ports"):
             left.unlink()
+        config = self.store / "nats.conf"
+        write_private(config, configuration(self._passwords))
         log = self.store / "nats-server.log"
         if log.exists() and log.stat().st_size > _LOG_BYTES:
             log.unlink()
         with log.open("ab") as output:
             self._process = await create_subprocess_exec(
-                *command(self.store, self._port, self._config),
+                *command(self.store, self._port, config),
                 stdin=DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -158,6 +170,15 @@ class EmbeddedServer:
     def _last_words(self) -> str:
         lines = (self.store / "nats-server.log").read_text(errors="replace").splitlines()
         return lines[-1] if lines else "it said nothing"
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replace a file by one that only its owner may read, at no moment half written."""
+    beside = file.with_name(f"{file.name}.new")
+    beside.unlink(missing_ok=True)
+    beside.touch(0o600, exist_ok=False)
+    beside.write_text(text)
+    beside.replace(file)
 
 
 def binary() -> str:

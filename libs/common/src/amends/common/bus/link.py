@@ -23,6 +23,10 @@ class Unanswered(Exception):
     """Nobody answered, and why. What was asked for may or may not have happened."""
 
 
+class Unserved(Unanswered):
+    """Nobody serves the subject: what was asked for did not happen."""
+
+
 @dataclass(frozen=True)
 class _Waiting:
     subject: str
@@ -136,7 +140,7 @@ class Link:
         if waiting is None or waiting.answer.done():
             return
         if status(message) == "503":
-            waiting.answer.set_exception(Unanswered(f"nobody serves {waiting.subject}"))
+            waiting.answer.set_exception(Unserved(f"nobody serves {waiting.subject}"))
         else:
             waiting.answer.set_result(message)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 
-from amends.common.answers import Answer, Go, Malformed, Refused, Report, Stop, Unavailable, parse
+from amends.common.answers import Answer, Followed, Go, Malformed, Refused, Report, Stop, Unavailable, parse
 from amends.common.bus import wire
 from amends.common.bus.link import SECONDS, Link, Unanswered
 from amends.common.delivery import Later, Never
@@ -47,6 +48,14 @@ class NatsRecorder:
             return wire.answer_from(await self._ask("ask.requeue", asked.model_dump_json().encode()))
         except Unanswered as unanswered:
             return Unavailable(str(unanswered))
+
+    async def followed(self) -> Sequence[Followed]:
+        """The repositories that the installation lists, and the pull requests that are open in the log."""
+        answer = await self._insist("ask.followed", b"")
+        followed = wire.followed_from(answer)
+        if followed is None:
+            raise Later(_AWAY, f"what is followed was not told: {wire.answer_from(answer)}")
+        return followed
 
     async def put(self, content: bytes) -> str:
         """Keep these bytes and answer with their sha256; put first, report after."""

@@ -112,6 +112,7 @@ class Requests:
             "report.*": self._report,
             "ask.may": self._may,
             "ask.requeue": self._requeue,
+            "ask.followed": self._followed,
             "blob.put": self._put,
             "blob.get": self._get,
         }
@@ -162,6 +163,9 @@ class Requests:
         except ValidationError as error:
             return wire.answer_bytes(Refused("malformed", _first(error)))
         return wire.answer_bytes(await self._desk.requeue(asked))
+
+    async def _followed(self, _: str, _raw: bytes) -> bytes:
+        return wire.followed_bytes(await self._desk.followed())
 
     async def _put(self, _: str, raw: bytes) -> bytes:
         chunk = wire.chunk_from(raw)

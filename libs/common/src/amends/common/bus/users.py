@@ -7,17 +7,20 @@ from collections.abc import Mapping
 
 from amends.common.bus.consumers import DEFERRED
 from amends.common.bus.mirror import STREAM
-from amends.common.events import EVERYONE, REACTIONS
+from amends.common.events import EVERYONE, REACTIONS, Reporter
 
 EVALUATOR = (
     "events.>",
     "_INBOX.>",
+    "ask.may",  # how a command finds out whether one is at work
     f"$JS.API.STREAM.MSG.GET.{STREAM}",
     f"$JS.API.CONSUMER.CREATE.{STREAM}.>",
     f"$JS.API.CONSUMER.INFO.{STREAM}.*",
     *(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE") for stream in (STREAM, DEFERRED)),
 )
 PEOPLE = ("gateway", "cli")  # whom people work through
+RECONCILE = "reconcile.now"
+RECONCILING = {"cli": [RECONCILE], "comment-fetcher": ["ask.followed"]}
 
 
 def may_publish(user: str) -> list[str]:
@@ -27,6 +30,8 @@ def may_publish(user: str) -> list[str]:
     allowed = [f"report.{user}", "ask.may", "blob.put", "blob.get"]
     if user in PEOPLE:
         allowed.append("ask.requeue")
+    if user in RECONCILING:
+        allowed += RECONCILING[user]
     if user in REACTIONS:
         allowed += [
             f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{user}",
@@ -40,17 +45,22 @@ def may_publish(user: str) -> list[str]:
 
 def may_hear(user: str) -> list[str]:
     """All that a user may listen to."""
-    served = ["report.*", "ask.*", "blob.*"] if user == "evaluator" else []
-    return [f"_INBOX.{user}.>", *served]
+    served = {"evaluator": ["report.*", "ask.*", "blob.*"], "comment-fetcher": [RECONCILE]}
+    return [f"_INBOX.{user}.>", *served.get(user, [])]
 
 
-def configuration(passwords: Mapping[str, str]) -> str:
+def configuration(passwords: Mapping[Reporter, str]) -> str:
     """For nats-server's `-c`: these users and no others, each held to its own. A password may be a bcrypt hash."""
     users = [
         {
             "user": user,
             "password": passwords[user],
-            "permissions": {"publish": {"allow": may_publish(user)}, "subscribe": {"allow": may_hear(user)}},
+            "permissions": {
+                "publish": {"allow": may_publish(user)},
+                "subscribe": {"allow": may_hear(user)},
+                # Whoever it answers has asked for it: one message, to where he wants it.
+                **({"allow_responses": {"max": 1, "expires": "15m"}} if user == "comment-fetcher" else {}),
+            },
         }
         for user in EVERYONE
         if user in passwords

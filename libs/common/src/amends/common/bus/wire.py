@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from amends.common.answers import Already, Answer, Go, Recorded, Refused, Stop, Unavailable
+from amends.common.answers import Already, Answer, Followed, Go, Recorded, Refused, Stop, Unavailable
 from amends.common.events import AnyFact
 from amends.common.policy import Id
 
@@ -18,6 +19,7 @@ KEPT = b'{"kept":true}'
 MISSING = b'{"missing":true}'
 _FACT: TypeAdapter[AnyFact] = TypeAdapter(Annotated[AnyFact, Field(discriminator="type")])
 _REFUSED = TypeAdapter(Refused)
+_FOLLOWED = TypeAdapter(tuple[Followed, ...])
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 PARTS = 256  # the evaluator joins a blob in memory: at most 64 MiB
 _Part = Annotated[int, Field(ge=0, lt=PARTS)]
@@ -120,6 +122,20 @@ def leave_from(raw: bytes) -> Go | Stop | Unavailable:
             return Unavailable(detail)
         case _:
             return Unavailable(f"an answer we cannot read: {raw[:200]!r}")
+
+
+def followed_bytes(followed: Sequence[Followed]) -> bytes:
+    """What the installation lists, as it is sent."""
+    return b'{"followed":' + _FOLLOWED.dump_json(tuple(followed)) + b"}"
+
+
+def followed_from(raw: bytes) -> tuple[Followed, ...] | None:
+    """The list that was sent; None for anything else."""
+    match _object(raw):
+        case {"followed": followed}:
+            return _checked(_FOLLOWED, followed)
+        case _:
+            return None
 
 
 def chunks(content: bytes) -> list[Chunk]:

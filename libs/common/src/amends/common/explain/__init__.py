@@ -21,11 +21,9 @@ from amends.common.standing import Status, status
 
 __all__ = ["Condition", "Explanation", "Handover", "Happened", "Order", "Turn", "explain", "lines"]
 
-LAST = 3
-
 
 def explain(loop: Loop, policy: Policy, recent: Sequence[Event]) -> Explanation:
-    """Why the loop stands where it stands. `recent` are its last events, the newest last."""
+    """Why the loop stands where it stands. `recent` are its last events, as many as are wanted, the newest last."""
     stands, name = status(loop, policy), _name(loop)
     return Explanation(
         loop=loop.id,
@@ -41,7 +39,7 @@ def explain(loop: Loop, policy: Policy, recent: Sequence[Event]) -> Explanation:
         conditions=tuple(conditions(loop, policy, stands)),
         next=next_step(loop, stands),
         turns=tuple(turns(loop, policy, stands)),
-        last=tuple(_happened(event) for event in recent[-LAST:]),
+        last=tuple(map(_happened, recent)),
         handover=handover(loop, policy) if stands is Status.NEEDS_HUMAN else None,
         orders=tuple(orders(loop, policy, stands, name)),
     )

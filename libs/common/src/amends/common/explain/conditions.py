@@ -113,7 +113,11 @@ def _unheard(loop: Loop, policy: Policy) -> list[Condition]:
         if unchecked(review) and not review.dismissed and trusted(policy, review.author, None) is None
     ]
     found += [
-        _unknown(f"the command {command.name!r}", command.author.login or command.author.account)
+        _unknown(
+            f"the command {command.name!r}",
+            command.author.login or command.author.account,
+            " (late)" if command.overdue else "",
+        )
         for command in loop.commands.values()
         if trusted(policy, command.author, command.permission) is None
     ]

@@ -33,9 +33,14 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from _section("Waiting for", [_turn(turn) for turn in explanation.turns])
     yield from _section("You can say", [_said(*order) for order in explanation.orders])
     yield from _section(
-        "Last events",
+        _last(explanation),
         [f"{event.pos}  {_date(event.time)}  {event.type}  {event.said}" for event in explanation.last],
     )
+
+
+def _last(explanation: Explanation) -> str:
+    shown, all_ = len(explanation.last), max(explanation.version, len(explanation.last))
+    return "Events" if shown == all_ else f"Last events ({shown} of {all_})"
 
 
 def _conditions(explanation: Explanation) -> list[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 
+import jwt
 from pydantic import TypeAdapter, ValidationError
 
 from amends.common.github.auth import READING, AppTokens, Credentials, Permissions, Scope, StandingToken
 from amends.common.github.errors import Denied, Down, Missing, Torn
 from amends.common.github.exchange import Call, Exchange, Told, Unauthorized
 from amends.common.github.limits import Gate, github_time
-from amends.common.github.models import Installation, Repository
+from amends.common.github.models import Installation, Repository, User
 from amends.common.github.names import is_repository
 from amends.common.github.pages import SIZE, Page, every, last_page
 from amends.common.github.text import paired
@@ -26,7 +27,7 @@ Count = Callable[[], None]
 
 
 class Nobody(Exception):
-    """No credentials for GitHub are set: give github.app_id and its private key, or github.token."""
+    """No credentials for GitHub are set, or none that can be used; the message names the setting."""
 
 
 class Place(NamedTuple):
@@ -42,15 +43,27 @@ class Client:
 
     def __init__(self, settings: GitHub, permissions: Permissions = READING) -> None:
         if not settings.known:
-            raise Nobody(Nobody.__doc__)
+            raise Nobody("GitHub does not know us: set github.app_id and its private key, or github.token")
         self._settings = settings
         self._permissions = permissions
         self._exchange = Exchange(settings)
-        self._app = AppTokens(settings.app_id, settings.key(), self._grant) if settings.app_id else None
+        self._app = self._as_app_of(settings) if settings.app_id else None
         token = settings.token.get_secret_value()
         self.credentials: Credentials = self._app or StandingToken(token)
         self._gates: dict[int, Gate] = {}
         self._places: dict[int, Place] = {}
+
+    def _as_app_of(self, settings: GitHub) -> AppTokens:
+        """The App, which can sign: what is wrong with its key is said now and not in the middle of work."""
+        try:
+            app = AppTokens(settings.app_id, settings.key(), self._grant)
+            app.signature()
+        except (OSError, ValueError, jwt.PyJWTError) as error:
+            said = error.strerror if isinstance(error, OSError) else "it is no RSA key in PEM"
+            raise Nobody(
+                f"the App's key cannot be used ({said}): set github.private_key, github.private_key_file"
+            ) from None
+        return app
 
     async def __aenter__(self) -> Self:
         return self
@@ -208,6 +221,12 @@ class Reach:
         told = await self._rest(path, None)
         return read(told.content, kind)
 
+    async def account(self, number: int) -> User:
+        """The account of this number, whatever it is called today."""
+        self._spend()
+        told = await self._client.rest(self._scope, f"/user/{number}", None)
+        return read(told.content, _USER)
+
     async def every(
         self, path: str, kind: TypeAdapter[list[T]], known: int = 1, most: int = 100
     ) -> tuple[list[T], int]:
@@ -257,4 +276,5 @@ def _words(errors: list[Json]) -> str:
 
 _REPOSITORY = TypeAdapter(Repository)
 _INSTALLATION = TypeAdapter(Installation)
+_USER = TypeAdapter(User)
 _GRAPHQL: TypeAdapter[Json] = TypeAdapter(Json)

@@ -16,6 +16,7 @@ from githubkit.exception import GitHubException, RequestError, RequestFailed
 
 from amends.common.github.errors import Denied, Down, Elsewhere, Missing, Torn
 from amends.common.github.limits import Gate, Headers, github_time, is_limit
+from amends.common.github.measures import ended, sent_away
 from amends.common.github.transport import GuardedTransport
 from amends.common.sections import GitHub
 
@@ -108,9 +109,12 @@ class Exchange:
             except RequestFailed as failed:
                 raise _refusal(failed, gate) from failed
             except RequestError as error:
+                ended("failed")
                 raise _accident(error.exc) from error
             except GitHubException as error:
+                ended("failed")
                 raise Down(_AWAY, f"GitHub could not be asked: {error!r}"[:300]) from error
+        ended("answered")
         gate.answered(response.headers)
         self._heard = github_time(response.headers) - time.monotonic()
         return Told(response.content, response.headers)
@@ -119,7 +123,11 @@ class Exchange:
 def _refusal(failed: RequestFailed, gate: Gate) -> Exception:
     status, headers, body = failed.response.status_code, failed.response.headers, failed.response.content
     if is_limit(status, headers, body):
-        return gate.refused(headers)
+        limited = gate.refused(headers)
+        ended("limited")
+        sent_away(limited.delay)
+        return limited
+    ended("refused")
     said = f"{status} {_message(body)} ({failed.request.method} {failed.request.url.path})"
     if status == HTTPStatus.UNAUTHORIZED:
         return Unauthorized(said, github_time(headers))

@@ -203,6 +203,7 @@ _CONCLUSIONS: dict[str, Conclusion] = {
     "timed_out": "failure",
     "startup_failure": "failure",
 }
+FAILED = frozenset(said for said, conclusion in _CONCLUSIONS.items() if conclusion == "failure")
 
 
 def check_name(context: str) -> str:

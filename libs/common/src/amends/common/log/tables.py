@@ -2,7 +2,7 @@
 
 `events`, `blobs` and the `blob_chunks` of a finished blob never change (triggers, in the evaluator's migrations).
 `head` is the one row that orders writers. `loops`, `timers`, `outstanding` and `claims` are projections: folding the
-events builds them again. `parked` is a letter box for humans.
+events builds them again. `parked` is a letter box for humans; `puts` are the blobs that are not finished yet.
 """
 
 from __future__ import annotations
@@ -144,4 +144,11 @@ blob_chunks = Table(
     Column("sha", String, primary_key=True),
     Column("n", Integer, primary_key=True, autoincrement=False),
     Column("data", LargeBinary, nullable=False),
+)
+
+puts = Table(
+    "puts",
+    METADATA,
+    Column("sha", String, primary_key=True),
+    Column("time", BigInteger, nullable=False),
 )

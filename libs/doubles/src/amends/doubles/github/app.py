@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from typing import Protocol
 
 from amends.doubles.github import git_http
@@ -34,9 +35,9 @@ class Contract(Protocol):
     def webhook(self, event: str, said: Json) -> list[str]: ...
 
 
-@dataclass
+@dataclass(repr=False)
 class Application:
-    """`latency` is added to every answer; `control` serves /_double."""
+    """`latency` is added to every answer; `before` is called right before each; `control` serves /_double."""
 
     world: World
     rest: Rest
@@ -44,6 +45,7 @@ class Application:
     faults: Faults
     journal: Journal = field(default_factory=Journal)
     latency: float = 0.0
+    before: Callable[[Asked], object] | None = None
     contract: Contract | None = None
     control: Callable[[Request], Reply] | None = None
 
@@ -75,7 +77,17 @@ class Application:
             await self._until_gone(receive)
             return
         asked.status = reply.status
-        await write(send, _identified(reply, len(self.journal.entries)), promised=_promised(reply, fault))
+        await write(send, self._signed(reply), promised=_promised(reply, fault))
+
+    def _signed(self, reply: Reply) -> Reply:
+        """With what every answer of GitHub has; the date is that of the double's clock."""
+        number = len(self.journal.entries)
+        own = {
+            "date": formatdate(self.world.clock.now().timestamp(), usegmt=True),
+            "server": "github.com",
+            "x-github-request-id": f"D0{number:06X}:{number:04X}:{number:06X}",
+        }
+        return Reply(reply.status, reply.body, {**own, **reply.headers})
 
     def _crowded(self) -> Reply:
         refused = self.limits.secondary()
@@ -99,6 +111,8 @@ class Application:
             return json_reply(500, {"message": "The double itself is broken; see its crashes."})
 
     async def _reply(self, request: Request, asked: Asked, fault: Fault | None) -> Reply:
+        if self.before is not None:
+            self.before(asked)
         if fault is not None and fault.before is not None:
             fault.before()
         if fault is not None and fault.prevents:
@@ -153,8 +167,3 @@ def _name(caller: Caller) -> str:
 def _promised(reply: Reply, fault: Fault | None) -> int | None:
     """More than there is, for a connection that breaks."""
     return len(reply.body) + 1_000 if fault is not None and fault.broken else None
-
-
-def _identified(reply: Reply, number: int) -> Reply:
-    own = {"x-github-request-id": f"D0{number:06X}:{number:04X}:{number:06X}", "server": "github.com"}
-    return Reply(reply.status, reply.body, {**own, **reply.headers})

@@ -12,7 +12,7 @@ with GitHubDouble() as github:
 from __future__ import annotations
 
 import tempfile
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -26,7 +26,7 @@ from amends.doubles.github.control.webhooks import Webhooks
 from amends.doubles.github.control.wire import Wire
 from amends.doubles.github.dump import dump
 from amends.doubles.github.faults import Faults
-from amends.doubles.github.journal import Journal
+from amends.doubles.github.journal import Asked, Journal
 from amends.doubles.github.lag import Lag
 from amends.doubles.github.limits import Limits
 from amends.doubles.github.refusal import Json
@@ -103,23 +103,29 @@ class GitHubDouble:
         self.application.latency = seconds
 
     @property
-    def validate(self) -> bool:
-        """Whether every request, answer and webhook is checked against GitHub's descriptions."""
-        return self.application.contract is not None
+    def before_request(self) -> Callable[[Asked], object] | None:
+        """Called before every request is answered, one at a time: what it does has happened between any two of them.
 
-    @validate.setter
-    def validate(self, on: bool) -> None:
-        # Only here, because what it stands on is heavy, and installed where things are tested.
-        contract: Contract | None = import_module("amends.doubles.github.contract").load() if on else None
+        It acts through these handles; asking the double over HTTP from within would wait for itself.
+        """
+        return self.application.before
+
+    @before_request.setter
+    def before_request(self, act: Callable[[Asked], object] | None) -> None:
+        self.application.before = act
+
+    def check(self, contract: Contract) -> None:
+        """Hold every request, answer and webhook against GitHub's descriptions; see `violations`."""
         self.application.contract = contract
-        self._post.check = None if contract is None else self._checked(contract)
 
-    def _checked(self, contract: Contract) -> Checked:
-        return Checked(contract, self.requests)
+        def told(event: str, said: Json) -> None:
+            self.requests.violations += contract.webhook(event, said)
+
+        self._post.check = told
 
     @property
     def violations(self) -> list[str]:
-        """Where something was not as GitHub describes it; `validate` has to be on."""
+        """Where something was not as GitHub describes it, once `check` was asked for."""
         return self.requests.violations
 
     def user(self, login: str, kind: Kind = "User") -> Account:
@@ -176,14 +182,3 @@ class GitHubDouble:
         """The state, comparable between runs."""
         with self.world.lock:
             return dump(self.world)
-
-
-class Checked:
-    """Checks every event as it is told."""
-
-    def __init__(self, contract: Contract, journal: Journal) -> None:
-        self._contract = contract
-        self._journal = journal
-
-    def __call__(self, event: str, said: Json) -> None:
-        self._journal.violations += self._contract.webhook(event, said)

@@ -33,6 +33,7 @@ class Server:
             lifespan="off",
             ws="none",
             access_log=False,
+            date_header=False,
             server_header=False,
             timeout_keep_alive=120,
             timeout_graceful_shutdown=1,

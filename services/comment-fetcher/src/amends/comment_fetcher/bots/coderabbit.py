@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from amends.comment_fetcher.bots.meaning import PATH, Buried, Line, Meaning, Word, lines, severity_in, span
 from amends.common.policy import Severity
 
-_SECTION = re.compile(r"^\W*(?P<name>[A-Z][\w’' -]{3,60}?) \(\d+\)$")
+_SECTION = re.compile(r"^\W*(?P<name>[A-Z][\w\u2019' -]{3,60}?) \(\d+\)$")
 _FILE = re.compile(rf"^{PATH} \(\d+\)$")
 _FINDING = re.compile(r"^`(?P<first>\d+)(?:-(?P<last>\d+))?(?:, ?[\d, -]+)?`: ?(?P<rest>.*)$")
 _POSTED = re.compile(r"Actionable comments posted: *(\d+)")
 _LABEL = re.compile(r"^_[^_]+_(?: \| _[^_]+_)*$")
 _PROMPT = re.compile(r"^\W*(?:Prompt for |Committable suggestion|Learnt from|Also applies to: |Suggested fix$)")
-_END = re.compile(r"^\W*(?:Review details|Review info|Commits|Files selected|Files ignored|Configuration|Path-based|Prompt for )")
+_END = re.compile(
+    r"^\W*(?:Review details|Review info|Commits|Files selected|Files ignored|Configuration|Path-based|Prompt for )"
+)
 _SEVERITY = {
     "outside diff range comments": Severity.MEDIUM,
     "nitpick comments": Severity.SUGGESTION,
@@ -26,7 +28,8 @@ _SEVERITY = {
 }
 _NOTICES = re.compile(
     r"Rate limit exceeded|exceeded the limit|Review skipped|Reviews? paused|Draft detected|review limit|quota|"
-    r"out of (?:usage )?credits|unable to review|Review failed|Review was skipped|Currently processing|auto reviews? (?:is|are) disabled",
+    r"out of (?:usage )?credits|unable to review|Review failed|Review was skipped|Currently processing|"
+    r"auto reviews? (?:is|are) disabled",
     re.IGNORECASE,
 )
 _CLEAN = re.compile(r"No actionable comments were generated", re.IGNORECASE)
@@ -106,5 +109,7 @@ def _verdict(shown: str) -> Word:
 
 def _without_boilerplate(text: Iterable[str]) -> Iterable[str]:
     for line in text:
-        if not (_POSTED.search(line) or line.startswith(("[!CAUTION]", "[!NOTE]", "Some comments are outside the diff"))):
+        if not (
+            _POSTED.search(line) or line.startswith(("[!CAUTION]", "[!NOTE]", "Some comments are outside the diff"))
+        ):
             yield line

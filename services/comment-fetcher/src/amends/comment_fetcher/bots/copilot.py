@@ -7,14 +7,19 @@ import re
 from amends.comment_fetcher.bots.meaning import PATH, Buried, Meaning, Word, lines, span
 from amends.common.policy import Severity
 
-_SUPPRESSED = re.compile(r"^\W*(?:Comments suppressed due to low confidence|Suppressed comments)(?: \(\d+\))?$", re.IGNORECASE)
+_SUPPRESSED = re.compile(
+    r"^\W*(?:Comments suppressed due to low confidence|Suppressed comments)(?: \(\d+\))?$", re.IGNORECASE
+)
 _PLACE = re.compile(rf"^\*\*`?{PATH}:(?P<first>\d+)(?:-(?P<last>\d+))?`?\*\*$")
-_END = re.compile(r"^(?:---+|#{1,6} .*|\W*(?:Tip|Feedback|Add Copilot|You can also share your feedback|Show a summary)\b.*)$")
+_END = re.compile(
+    r"^(?:---+|#{1,6} .*|\W*(?:Tip|Feedback|Add Copilot|You can also share your feedback|Show a summary)\b.*)$"
+)
 _NONE = re.compile(r"generated no (?:new )?comments|no new comments", re.IGNORECASE)
 _SOME = re.compile(r"generated (\d+) (?:new )?comments?", re.IGNORECASE)
 _FILES = re.compile(r"reviewed (\d+) out of (\d+) changed files", re.IGNORECASE)
 _UNABLE = re.compile(
-    r"wasn['’]t able to review|unable to (?:run|review|generate)|encountered an error|could not review|quota|rate limit|"
+    r"wasn['\u2019]t able to review|unable to (?:run|review|generate)|encountered an error|could not review|quota|"
+    r"rate limit|"
     r"(?:has|have) reached (?:your|the) .*limit|exceeds the maximum",
     re.IGNORECASE,
 )
@@ -51,4 +56,6 @@ def _suppressed(shown: str) -> list[Buried]:
 
 def _buried(place: re.Match[str], text: list[str]) -> Buried:
     start, end = span(place["first"], place["last"])
-    return Buried("\n".join(text).strip().removeprefix("- ").removeprefix("* "), place["path"], start, end, Severity.LOW)
+    return Buried(
+        "\n".join(text).strip().removeprefix("- ").removeprefix("* "), place["path"], start, end, Severity.LOW
+    )

@@ -1,4 +1,4 @@
-"""Any other bot: findings it lists under a file and a line are taken apart, the rest stays as it is. It is never clean."""
+"""Any other bot: what it lists under a file and a line is taken apart, the rest stays as it is. It is never clean."""
 
 from __future__ import annotations
 
@@ -8,42 +8,36 @@ from amends.comment_fetcher.bots.meaning import PATH, Buried, Meaning, Word, lin
 
 _PLACE = re.compile(
     rf"^(?:[-*] |\d+\. |#{{1,6}} )?(?:\W{{0,3}}\[?(?P<label>[A-Za-z ]{{3,12}})\]?:? )?[*`\[]{{0,4}}{PATH}"
-    r"(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?|[`*]{0,3},? \(?lines? (?P<one>\d+)(?:[-–](?P<other>\d+))?\)?)[*`\]]{0,4}"
-    r"(?:\([^)]*\))?(?:\s*[-:–—]\s*(?P<rest>.*))?$"
+    r"(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?|[`*]{0,3},? \(?lines? (?P<one>\d+)(?:[-\u2013](?P<other>\d+))?\)?)"
+    r"[*`\]]{0,4}(?:\([^)]*\))?(?:\s*[-:\u2013\u2014]\s*(?P<rest>.*))?$"
 )
 _HEADING = re.compile(r"^#{1,6} |^---+$")
 _NOTICES = re.compile(
     r"rate limit|quota (?:exceeded|reached)|review (?:was )?skipped|unable to (?:review|complete|process)|"
-    r"(?:usage|token|credit)s? (?:limit|exhausted)|out of credits|trial (?:has )?(?:ended|expired)|failed to (?:run|review)|"
-    r"an (?:internal )?error occurred",
+    r"(?:usage|token|credit)s? (?:limit|exhausted)|out of credits|trial (?:has )?(?:ended|expired)|"
+    r"failed to (?:run|review)|an (?:internal )?error occurred",
     re.IGNORECASE,
 )
 
 
 def meaning(raw: str, shown: str) -> Meaning:  # noqa: ARG001 - what is hidden has no meaning here
     """What a bot says whose form we do not know."""
-    found: list[tuple[re.Match[str], list[str]]] = []
+    found: list[tuple[re.Match[str] | None, list[str]]] = []
     rest: list[str] = []
     for line in lines(shown):
         if not line.code and (place := _PLACE.match(line.text)):
             found.append((place, [place["rest"] or ""]))
         elif not line.code and _HEADING.match(line.text):
             rest.append(line.text)
-            found.append((_NOWHERE, rest))
+            found.append((None, rest))
         else:
             (found[-1][1] if found else rest).append(line.text)
-    buried = tuple(
-        _buried(place, text) for place, text in found if place is not _NOWHERE and "".join(text).strip()
-    )
+    buried = tuple(_buried(place, text) for place, text in found if place and "".join(text).strip())
     if buried:
         return Meaning(Word.FINDINGS, buried, "\n".join(rest).strip())
     if _NOTICES.search(shown):
         return Meaning(Word.UNAVAILABLE)
     return Meaning(Word.UNKNOWN, (), shown)
-
-
-_NOWHERE = re.match("", "")
-assert _NOWHERE is not None  # noqa: S101 - for the type
 
 
 def _buried(place: re.Match[str], text: list[str]) -> Buried:

@@ -14,8 +14,19 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Dialect, String, Table, bindparam, delete, insert, select, update
 from sqlalchemy.dialects import sqlite
 
-from amends.common.log.queries import CLOCK, EVENTS, HEAD, ONE
-from amends.common.log.tables import blob_chunks, blobs, claims, events, head, loops, outstanding, parked, timers
+from amends.common.log.queries import AT, CLOCK, EVENTS, HEAD, ONE
+from amends.common.log.tables import (
+    blob_chunks,
+    blobs,
+    claims,
+    events,
+    head,
+    loops,
+    outstanding,
+    parked,
+    puts,
+    timers,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -56,6 +67,8 @@ class Statements:
     def __init__(self, dialect: Dialect) -> None:
         """Compiles them all, but the sizes that nobody has asked for yet."""
         self._dialect = dialect
+        self.integrity_error = dialect.loaded_dbapi.IntegrityError
+        self.begin = "BEGIN IMMEDIATE" if dialect.name == "sqlite" else ""  # psycopg begins by itself
         self.lock = self._text(HEAD.add_columns(self._clock()).with_for_update())
         self.advance = self._text(update(head).where(head.c.id == ONE), *HEAD.selected_columns.keys())
         self.append = self._text(insert(events))
@@ -65,8 +78,14 @@ class Statements:
         self.known = Sized(dialect, _known)
         self.stored = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck, loops.c.state, loops.c.pos))
         self.versions = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck))
+        self.blobs = Sized(dialect, _blobs)
+        self.at = self._text(AT)
+        self.history = self._text(LOOPS_HISTORY)
+        self.claims_live = self._text(CLAIMS_LIVE)
+        self.spent = self._text(SPENT)
         self.park = self._park()
         self.put_chunk = self._put_chunk()
+        self.begin_put = self._begin_put()
         self.finish_blob = self._insert(blobs).on_conflict_do_nothing()
 
     def _text(self, statement: sa.ClauseElement, *columns: str) -> str:
@@ -104,14 +123,26 @@ class Statements:
             where=blob_chunks.c.data != row.excluded.data,
         )
 
+    def _begin_put(self) -> sa.Insert:
+        row = self._insert(puts)
+        return row.on_conflict_do_update(index_elements=[puts.c.sha], set_={"time": row.excluded.time})
 
+
+LOOPS_HISTORY = EVENTS.where(events.c.loop == bindparam("loop")).order_by(events.c.version)
+NONE: ColumnElement[int] = sa.literal_column("0")
+CLAIMS_LIVE = select(sa.func.count()).select_from(claims).where(claims.c.live)
+SPENT = select(sa.func.coalesce(sa.func.sum(claims.c.usd_micro), NONE)).where(claims.c.day == bindparam("on"))
 BLOB = select(blobs.c.sha).where(blobs.c.sha == bindparam("sha"))
 # Locked, because on PostgreSQL somebody else may be putting the same blob, or worse, another under its name.
 CHUNKS = (
     select(blob_chunks.c.data).where(blob_chunks.c.sha == bindparam("sha")).order_by(blob_chunks.c.n).with_for_update()
 )  # fmt: skip
 DROP_CHUNKS = delete(blob_chunks).where(blob_chunks.c.sha == bindparam("sha"), blob_chunks.c.n >= bindparam("start"))
+END_PUT = delete(puts).where(puts.c.sha == bindparam("sha"))
+ABANDONED = select(puts.c.sha).where(puts.c.time < bindparam("before")).limit(100)
 UNPARK = delete(parked).where(parked.c.id == bindparam("parked_id"))
+PARKED = select(parked.c.id, parked.c.size).where(parked.c.service == bindparam("of"))
+PARKED = PARKED.order_by(parked.c.last.desc(), parked.c.id.desc())
 
 
 def _known(size: int) -> Statement:
@@ -123,6 +154,10 @@ def _known(size: int) -> Statement:
 
 def _of_loops(*columns: ColumnElement[Any]) -> Callable[[int], Statement]:
     return lambda size: select(loops.c.loop, *columns).where(loops.c.loop.in_(_names(size)))
+
+
+def _blobs(size: int) -> Statement:
+    return select(blobs.c.sha).where(blobs.c.sha.in_([bindparam(f"sha{n}", type_=String) for n in range(size)]))
 
 
 def _forget(table: Table) -> Callable[[int], Statement]:

@@ -8,11 +8,11 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, func, select
+from sqlalchemy import Table
+from sqlalchemy.engine.interfaces import DBAPICursor
 
 from amends.common.envelope import Row
 from amends.common.log import tables
-from amends.common.log.queries import AT, HISTORY, MANY, known_blobs, rows_of
 from amends.common.rows import ClaimRow, Head, LoopRow, OutstandingRow, Stored, TimerRow
 from amends.evaluator.writer.failures import Duplicate, OutOfOrder
 from amends.evaluator.writer.statements import Sized, Statements
@@ -26,14 +26,11 @@ class Tx:
     head: Head
     now: int
 
-    def __init__(self, connection: Connection, statements: Statements) -> None:
-        """Takes the lock; who began the transaction on this connection ends it."""
-        self._connection = connection
-        self._cursor = connection.connection.cursor()  # the driver's own: what goes through it is compiled already
-        self._driver = connection.dialect.loaded_dbapi
+    def __init__(self, cursor: DBAPICursor, statements: Statements) -> None:
+        """Takes the lock; who began the transaction on the driver's connection ends it."""
+        self._cursor = cursor
         self._statements = statements
-        self._cursor.execute(statements.lock)
-        [(*columns, clock)] = self._cursor.fetchall()
+        [(*columns, clock)] = self._rows(statements.lock)
         self.head = Head(*columns)
         self.now = max(clock or time.time_ns() // 1_000, self.head.time)  # no clock may take the log's back
         self._end = self.head.pos
@@ -46,11 +43,11 @@ class Tx:
 
     def row(self, pos: int) -> Row | None:
         """The event at this position."""
-        return next(iter(rows_of(self._connection.execute(AT, {"pos": pos}))), None)
+        return next(map(Row._make, self._rows(self._statements.at, pos)), None)
 
     def history(self, loop: str) -> list[Row]:
         """All events of a loop in order."""
-        return rows_of(self._connection.execute(HISTORY, {"loop": loop, "upto": MANY}))
+        return list(map(Row._make, self._rows(self._statements.history, loop)))
 
     def versions(self, names: Sequence[str]) -> dict[str, tuple[int, str]]:
         """Version and `stuck` of those loops that exist: enough to know whether a cached state is still the state."""
@@ -63,15 +60,15 @@ class Tx:
 
     def has_blobs(self, shas: Sequence[str]) -> set[str]:
         """Those of the blobs that are stored to the end."""
-        return known_blobs(self._connection, shas)
+        return {sha for (sha,) in self._asked(self._statements.blobs, list(zip(shas)))}
 
     def claims_live(self) -> int:
         """How many attempts are being worked on."""
-        return self._connection.execute(CLAIMS_LIVE).scalar_one()
+        return int(self._rows(self._statements.claims_live)[0][0])
 
     def spent_on(self, day: int) -> int:
         """Millionths of a dollar that were spent on a day or are reserved for it."""
-        return int(self._connection.execute(SPENT, {"on": day}).scalar_one())
+        return int(self._rows(self._statements.spent, day)[0][0])
 
     # --- what is written -------------------------------------------------------------------------------------------
 
@@ -81,7 +78,7 @@ class Tx:
             raise OutOfOrder(f"{len(rows)} rows do not follow position {self._end} without a gap")
         try:
             self._write(self._statements.append, [_COLUMNS(row) for row in rows])
-        except self._driver.IntegrityError as error:
+        except self._statements.integrity_error as error:
             raise Duplicate(str(error)) from error
         self._end += len(rows)
 
@@ -110,6 +107,10 @@ class Tx:
         if self.head.pos != self._end:
             raise OutOfOrder(f"the last event is at {self._end} and the head stays at {self.head.pos}")
 
+    def _rows(self, sql: str, *parameters: object) -> Sequence[tuple[Any, ...]]:
+        self._cursor.execute(sql, parameters)
+        return self._cursor.fetchall()
+
     def _asked(self, statement: Sized, things: Sequence[tuple[str, ...]]) -> Iterator[tuple[Any, ...]]:
         for sql, parameters in statement.portions(things):
             self._cursor.execute(sql, parameters)
@@ -128,5 +129,3 @@ class Tx:
 
 
 _COLUMNS: Callable[[Row], tuple[object, ...]] = attrgetter(*tables.events.c.keys())
-CLAIMS_LIVE = select(func.count()).select_from(tables.claims).where(tables.claims.c.live)
-SPENT = select(func.coalesce(func.sum(tables.claims.c.usd_micro), 0)).where(tables.claims.c.day == bindparam("on"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from sqlalchemy import Connection
@@ -13,8 +13,21 @@ from sqlalchemy.exc import SQLAlchemyError
 from amends.common.log.engine import database, sqlite_file, writing
 from amends.common.log.tables import CHUNK
 from amends.evaluator.writer.failures import BlobMismatch, is_connection_error
-from amends.evaluator.writer.statements import BLOB, CHUNKS, DROP_CHUNKS, UNPARK, Statements
+from amends.evaluator.writer.statements import (
+    ABANDONED,
+    BLOB,
+    CHUNKS,
+    DROP_CHUNKS,
+    END_PUT,
+    PARKED,
+    UNPARK,
+    Statements,
+)
 from amends.evaluator.writer.transaction import Tx
+
+# What is kept of one service's refused reports: a flood of them must not fill the disk.
+PARKED_ROWS, PARKED_BYTES = 1_000, 32 * 1024 * 1024
+ABANDONED_AFTER = 86_400 * 1_000_000  # microseconds without a part
 
 
 class Writer:
@@ -35,10 +48,21 @@ class Writer:
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
         """The head's lock and all that is done under it; waits while another evaluator has it."""
-        with self._begun() as connection:
-            tx = Tx(connection, self._statements)
+        connection = self._connected().connection
+        try:
+            cursor = connection.cursor()
+            if self._statements.begin:
+                cursor.execute(self._statements.begin)
+            tx = Tx(cursor, self._statements)
             yield tx
             tx.check_complete()
+            connection.commit()
+        except BaseException as error:
+            with suppress(self._engine.dialect.loaded_dbapi.Error):  # then it is lost, and rolled back all the same
+                connection.rollback()
+            if is_connection_error(error):
+                self._drop()
+            raise
 
     def park(self, service: str, reason: str, data: bytes, detail: str = "", subject: str = "") -> int:
         """Keep bytes that cannot be recorded, for a human, and answer their id; the same again are only counted."""
@@ -54,6 +78,20 @@ class Writer:
         """Let go of parked bytes; whether there were any."""
         with self._begun() as connection:
             return connection.execute(UNPARK, {"parked_id": parked_id}).rowcount > 0
+
+    def let_go(self, service: str) -> int:
+        """Drop the oldest of a service's parked bytes that are too many or too large together; how many those were."""
+        total = 0
+        with self._begun() as connection:
+            kept = connection.execute(PARKED, {"of": service}).all()
+            dropped = []
+            for number, (parked_id, size) in enumerate(kept):
+                total += size
+                if number >= PARKED_ROWS or total > PARKED_BYTES:
+                    dropped.append({"parked_id": parked_id})
+            if dropped:
+                connection.execute(UNPARK, dropped)
+        return len(dropped)
 
     def put_blob(self, content: bytes) -> str:
         """Store a blob whole and answer its sha256. One that is stored already costs one query."""
@@ -72,6 +110,7 @@ class Writer:
             raise ValueError(f"part {n} of a blob has {len(data)} bytes, at most {CHUNK}")
         with self._begun() as connection:
             if connection.execute(BLOB, {"sha": sha}).first() is None:
+                connection.execute(self._statements.begin_put, {"sha": sha, "time": time.time_ns() // 1_000})
                 connection.execute(self._statements.put_chunk, {"sha": sha, "n": n, "data": data})
 
     def finish_blob(self, sha: str, size: int, chunks: int) -> None:
@@ -80,8 +119,16 @@ class Writer:
             finished = connection.execute(BLOB, {"sha": sha}).first() is not None
             if finished or self._finish(connection, sha, size, chunks):
                 return
-            connection.execute(DROP_CHUNKS, {"sha": sha, "start": 0})
+            self._forget(connection, sha)
         raise BlobMismatch(f"{chunks} parts are not the {size} bytes of {sha}: put them again")
+
+    def forget_abandoned(self, now: int) -> int:
+        """Drop the parts of blobs that nobody went on putting for a day; how many blobs those were."""
+        with self._begun() as connection:
+            abandoned = connection.execute(ABANDONED, {"before": now - ABANDONED_AFTER}).scalars().all()
+            for sha in abandoned:
+                self._forget(connection, sha)
+        return len(abandoned)
 
     def checkpoint(self) -> int:
         """Move SQLite's write-ahead log into the database, so that no commit has to; answers the pages left in it."""
@@ -102,15 +149,25 @@ class Writer:
         if len(content) != size or sha256(content).hexdigest() != sha:
             return False
         connection.execute(self._statements.finish_blob, {"sha": sha, "size": size})
+        connection.execute(END_PUT, {"sha": sha})
         return True
+
+    def _forget(self, connection: Connection, sha: str) -> None:
+        if connection.execute(BLOB, {"sha": sha}).first() is None:
+            connection.execute(DROP_CHUNKS, {"sha": sha, "start": 0})
+        connection.execute(END_PUT, {"sha": sha})
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        return self._connection
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
-        if self._connection is None:
-            self._connection = self._engine.connect()
+        """A transaction through SQLAlchemy, for what is not done all the time."""
         try:
-            with self._connection.begin():
-                yield self._connection
+            with self._connected().begin():
+                yield self._connected()
         except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
             if is_connection_error(error):
                 self._drop()

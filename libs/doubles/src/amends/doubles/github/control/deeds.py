@@ -9,9 +9,9 @@ from amends.doubles.github.control.actors import MAINTAINER
 from amends.doubles.github.control.apps import AppHandle
 from amends.doubles.github.control.pulls import Place, PullHandle
 from amends.doubles.github.control.repositories import Opening, Push, RepositoryHandle, Rule
-from amends.doubles.github.control.talk import ThreadHandle
+from amends.doubles.github.control.talk import CommentHandle, ReviewHandle, ThreadHandle
 from amends.doubles.github.faults import Effect
-from amends.doubles.github.refusal import Json, not_found
+from amends.doubles.github.refusal import Json, Refused, not_found
 from amends.doubles.github.webhooks.disorder import Mishap
 
 if TYPE_CHECKING:
@@ -121,6 +121,34 @@ def resolve(double: GitHubDouble, said: Said) -> None:
     (thread.unresolve if said.get("resolved") is False else thread.resolve)(by)
 
 
+def _spoken(double: GitHubDouble, said: Said) -> CommentHandle | ReviewHandle:
+    """A comment or a review by its id."""
+    pull = _pull(double, said)
+    inline = [one for thread in pull.threads for one in thread.comments]
+    every: list[CommentHandle | ReviewHandle] = [*pull.conversation, *inline, *pull.reviews]
+    if (found := next((one for one in every if one.id == said["id"]), None)) is None:
+        raise not_found()
+    return found
+
+
+def edit(double: GitHubDouble, said: Said) -> None:
+    _spoken(double, said).edit(said["body"], said.get("by"))
+
+
+def delete(double: GitHubDouble, said: Said) -> None:
+    found = _spoken(double, said)
+    if isinstance(found, ReviewHandle):
+        raise Refused(422, "A submitted review stays.")
+    found.delete(said.get("by"))
+
+
+def dismiss(double: GitHubDouble, said: Said) -> None:
+    found = _spoken(double, said)
+    if not isinstance(found, ReviewHandle):
+        raise Refused(422, "Only reviews are dismissed.")
+    found.dismiss(said.get("by", MAINTAINER))
+
+
 def change(double: GitHubDouble, said: Said) -> None:
     """A pull request's state: closed, reopened, merged, drafted, labelled, locked, queued."""
     one, by = _pull(double, said), said.get("by", MAINTAINER)
@@ -179,9 +207,9 @@ def clock(double: GitHubDouble, said: Said) -> Json:
 
 
 def settings(double: GitHubDouble, said: Said) -> None:
-    """`latency`, `validate`, and the limits by their names."""
+    """`latency`, and the limits by their names."""
     for name, value in said.items():
-        setattr(double if name in {"latency", "validate"} else double.limits, name, value)
+        setattr(double if name == "latency" else double.limits, name, value)
 
 
 def delete_user(double: GitHubDouble, said: Said) -> None:
@@ -195,7 +223,8 @@ def rename(double: GitHubDouble, said: Said) -> None:
 DEEDS: dict[str, Deed] = {
     deed.__name__: deed
     for deed in (
-        user, repo, app, install, token, webhook, pull, commit, review, comment, reply, resolve, change, check, fault,
-        mishap, calm, hold, release, redeliver, clock, settings, delete_user, rename,
+        user, repo, app, install, token, webhook, pull, commit, review, comment, reply, resolve, edit, delete, dismiss,
+        change, check, fault, mishap, calm, hold, release, redeliver, clock, settings, delete_user,
+        rename,
     )
 }  # fmt: skip

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphql import GraphQLError
-
 from amends.doubles.github.caller import Need, demand, role_of, sees
 from amends.doubles.github.clock import stamp
-from amends.doubles.github.graphql.connections import Page, connection, page
+from amends.doubles.github.graphql.connections import MOST, BadPage, Page, connection, page
 from amends.doubles.github.graphql.fields import Arguments, Asking, add
 from amends.doubles.github.graphql.people import shown
 from amends.doubles.github.graphql.pulls import ref_of
@@ -61,6 +59,8 @@ def find(asking: Asking, node: str) -> Any:  # noqa: ANN401 - any node
 
 def _nodes(_: object, asking: Asking, arguments: Arguments) -> list[Any]:
     """Each for itself: what is not there is null in its place, and an error with that path."""
+    if (count := len(arguments["ids"])) > MOST:
+        raise BadPage("ARGUMENT_LIMIT", f"You may not provide more than {MOST} node ids; you provided {count}.")
     return [_found(asking, node) for node in arguments["ids"]]
 
 
@@ -68,7 +68,7 @@ def _found(asking: Asking, node: str) -> Any:  # noqa: ANN401 - any node, or why
     try:
         return find(asking, node)
     except Refused as refused:
-        return GraphQLError(refused.message, extensions={"type": refused.kind})
+        return refused
 
 
 def _pull(repo: Repository, asking: Asking, arguments: Arguments) -> Pull:
@@ -225,11 +225,11 @@ add(
 add(
     "RateLimit",
     {
-        "cost": lambda _, __, ___: 1,
+        "cost": lambda _, asking, __: asking.weight.cost,
         "limit": lambda one, _, __: one["limit"],
         "remaining": lambda one, _, __: one["remaining"],
         "used": lambda one, _, __: one["used"],
-        "nodeCount": lambda _, __, ___: 1,
+        "nodeCount": lambda _, asking, __: asking.weight.nodes,
         "resetAt": lambda one, asking, _: stamp(asking.world.clock.now().fromtimestamp(one["reset"]).astimezone()),
     },
 )

@@ -80,8 +80,7 @@ class Run:
         try:
             return step.complete(step.resolve(thing, self.asking, step.arguments), path)
         except Refused as refused:
-            said = {"type": refused.kind}
-            self.errors.append(GraphQLError(refused.message, step.nodes, path=list(path), extensions=said))
+            self._refuse(refused, step.nodes, path)
         except _Null:
             if not step.required:
                 return None
@@ -89,6 +88,10 @@ class Run:
         if step.required:
             raise _Null
         return None
+
+    def _refuse(self, refused: Refused, nodes: Sequence[FieldNode], path: Path) -> None:
+        said = {"type": refused.kind}
+        self.errors.append(GraphQLError(refused.message, nodes, path=list(path), extensions=said))
 
     def _plan(self, kind: str, selections: Sequence[SelectionSetNode]) -> list[_Step]:
         key = (kind, tuple(id(one) for one in selections))
@@ -136,28 +139,31 @@ class Run:
             return _Step(key, lambda _, __, ___: kind, {}, lambda value, _: value, nodes, required=True)
         known = cast("GraphQLObjectType", self.schema.type_map[kind]).fields[name]
         arguments = get_argument_values(known, nodes[0], self.variables)
-        selections = [node.selection_set for node in nodes if node.selection_set is not None]
-        complete = self._completion(known.type, selections)
+        complete = self._completion(known.type, nodes)
         return _Step(key, TYPES[kind][name], arguments, complete, nodes, isinstance(known.type, GraphQLNonNull))
 
-    def _completion(self, kind: GraphQLOutputType, selections: Sequence[SelectionSetNode]) -> Complete:
+    def _completion(self, kind: GraphQLOutputType, nodes: Sequence[FieldNode]) -> Complete:
         """How a value of this type becomes JSON."""
         if isinstance(kind, GraphQLNonNull):
-            return _required(self._completion(kind.of_type, selections))
+            return _required(self._completion(kind.of_type, nodes))
         if isinstance(kind, GraphQLList):
-            return self._list(kind, selections)
+            return self._list(kind, nodes)
         if is_leaf_type(kind):
             return lambda value, _: value
+        selections = [node.selection_set for node in nodes if node.selection_set is not None]
         if isinstance(kind, GraphQLObjectType):
             own = kind.name
             return lambda value, path: None if value is None else self._object(own, selections, value, path)
         return lambda value, path: None if value is None else self._object(self.name_of(value), selections, value, path)
 
-    def _list(self, kind: GraphQLList[Any], selections: Sequence[SelectionSetNode]) -> Complete:
-        inner = self._completion(kind.of_type, selections)
+    def _list(self, kind: GraphQLList[Any], nodes: Sequence[FieldNode]) -> Complete:
+        inner = self._completion(kind.of_type, nodes)
         required = isinstance(kind.of_type, GraphQLNonNull)
 
         def item(value: Any, path: Path) -> Any:  # noqa: ANN401
+            if isinstance(value, Refused):
+                self._refuse(value, nodes, path)
+                return None
             try:
                 return inner(value, path)
             except _Null:

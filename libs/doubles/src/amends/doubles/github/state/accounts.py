@@ -16,7 +16,7 @@ Permissions = dict[str, str]
 RANK: dict[str, int] = {"none": 0, "read": 1, "triage": 2, "write": 3, "maintain": 4, "admin": 5}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Account:
     """A user, a bot or an organization. `gone` is a deleted one: the API shows null where it stood."""
 
@@ -32,7 +32,7 @@ class Account:
     base_role: Role = "read"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Team:
     """People of an organization who get a role, and may be asked for reviews, together."""
 
@@ -43,7 +43,7 @@ class Team:
     members: set[int] = field(default_factory=set)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class App:
     """A GitHub App with its key; its bot is the account it acts as."""
 
@@ -60,7 +60,7 @@ class App:
     client_id: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Installation:
     """An App on an account; `selected` None means all repositories."""
 
@@ -80,7 +80,7 @@ class Installation:
         return self.selected is None or repo in self.selected
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Grant:
     """A token: whom it speaks for and, for installations, how far. `workflow` is what Actions hands to a run."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from amends.doubles.github.state.talk import Issue, Pull
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Label:
     id: int
     node: str
@@ -41,7 +41,7 @@ class Job:
     conclusion: str | None = "success"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Status:
     id: int
     node: str
@@ -64,7 +64,7 @@ class Annotation:
     title: str | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CheckRun:
     id: int
     node: str
@@ -82,7 +82,7 @@ class CheckRun:
     annotations: list[Annotation] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CheckSuite:
     """All runs of one App for one commit, of one try."""
 
@@ -112,7 +112,7 @@ class CheckSuite:
         return bad[0] if bad else "success"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Hook:
     """Where events are sent. Without a repository it is an App's, or one that hears of everything."""
 
@@ -130,7 +130,7 @@ class Hook:
         return self.active and ("*" in self.events or event in self.events or event == "ping")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Repository:
     id: int
     node: str

@@ -15,7 +15,7 @@ ReviewState = Literal["PENDING", "COMMENTED", "APPROVED", "CHANGES_REQUESTED", "
 Subject = Literal["line", "file"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Reaction:
     id: int
     account: Account
@@ -32,7 +32,7 @@ class Version:
     at: datetime
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Said:
     """What every text has: an author, versions, reactions; `via` is the App it was said through."""
 
@@ -54,7 +54,7 @@ class Said:
         self.body, self.editor, self.edited, self.updated = body, editor, at, at
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class IssueComment:
     """A comment in the conversation."""
 
@@ -74,7 +74,7 @@ class Mark:
     of: object = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Issue:
     """An issue; with `pull` set it is the conversation of a pull request."""
 
@@ -95,7 +95,7 @@ class Issue:
     pull: Pull | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Pull:
     """What a pull request has beyond its issue. `head_repo` None: the fork was deleted."""
 
@@ -140,7 +140,7 @@ class Pull:
         return self.head_repo is not self.repo
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Review:
     """A review; its inline comments live in threads and point back at it."""
 
@@ -181,7 +181,7 @@ class Origin:
     hunk: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Thread:
     """Comments on one place. `current` None is an outdated one: the place is no longer in the diff."""
 
@@ -196,7 +196,7 @@ class Thread:
     resolved_by: Account | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Comment:
     """An inline comment; all but a thread's first are replies to it."""
 

@@ -38,7 +38,7 @@ class Outcome:
 UNDER_WAY = Outcome(0, "pending", 0.0)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Delivery:
     """One try to tell one hook of one event. A redelivery is another one with the same guid."""
 

@@ -1,8 +1,4 @@
-"""GitHub's own descriptions, held against what is asked of the double and what it answers.
-
-The descriptions lie in the repository below tests/contract/data, and openapi-core checks against them: neither is there
-where the double is merely installed.
-"""
+"""GitHub's own descriptions, held against what is asked of the double and what it answers: see its `check`."""
 
 from __future__ import annotations
 
@@ -48,10 +44,7 @@ _REFUSALS = {400, 401, 403, 404, 405, 409, 410, 422, 429}
 @lru_cache(maxsize=1)
 def load() -> Descriptions:
     """The descriptions of this repository."""
-    for parent in Path(__file__).resolve().parents:
-        if (found := parent / "tests" / "contract" / "data").is_dir():
-            return Descriptions(found)
-    raise FileNotFoundError("tests/contract/data is in the repository of amends only")
+    return Descriptions(Path(__file__).parent / "data")
 
 
 class _Asked:
@@ -114,7 +107,7 @@ class Descriptions:
         wrong = (
             [] if reply.status in _REFUSALS else _sentences(self.openapi.iter_request_errors(asked), f"asked {name}")
         )
-        if reply.status == 304 or not _is_json(reply):  # noqa: PLR2004 - not modified: nothing to check
+        if reply.status == 304 or not _is_json(reply):
             return wrong
         if reply.status in _REFUSALS and not self._describes(route, reply.status):
             return wrong
@@ -161,7 +154,7 @@ def _told(about: str, errors: Iterable[Any]) -> list[str]:
     return [_fault(about, error) for error in errors if _stands(error)]
 
 
-def _stands(error: Any) -> bool:  # noqa: ANN401 - jsonschema's errors have no common type
+def _stands(error: Any) -> bool:
     """Whether it is more than what is told otherwise; of several alternatives one is enough."""
     if _names(error.absolute_path) in _TOLD_OTHERWISE:
         return False
@@ -201,7 +194,7 @@ def _schema(said: Json, path: str) -> Json:
     return schema
 
 
-def _fault(about: str, error: Any) -> str:  # noqa: ANN401 - jsonschema's errors have no common type
+def _fault(about: str, error: Any) -> str:
     leaf = error
     while leaf.context:
         leaf = min(leaf.context, key=lambda one: len(one.context or ()))

@@ -1,0 +1,167 @@
+"""The comment-fetcher's wiring: the client it reads with, the events it answers, the timer it looks around on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from amends.comment_fetcher.authors import Authors, Rules
+from amends.comment_fetcher.collect import Collector, Said
+from amends.comment_fetcher.reconcile import Following, Reconciler
+from amends.common.answers import Recorder
+from amends.common.bus.errands import Errands, Look, Looked
+from amends.common.bus.inbox import BusInbox
+from amends.common.bus.link import Link
+from amends.common.bus.reporter import NatsRecorder
+from amends.common.envelope import Event
+from amends.common.events import (
+    CommandGiven,
+    FixRequested,
+    PrObserved,
+    Reporter,
+    ReviewApproved,
+    ReviewCommented,
+    ReviewRejected,
+)
+from amends.common.github.client import Client, Nobody
+from amends.common.logs import set_up
+from amends.common.ops import Ops, OpsNotServed
+from amends.common.settings import Settings
+from amends.common.worker import Worker
+
+log = logging.getLogger(__name__)
+SERVICE: Reporter = "comment-fetcher"
+OK, USAGE, UNREACHABLE = 0, 2, 3
+AT_ONCE = 4  # events in hand; a pull request that keeps one waiting does not keep the others
+_MOST_MISSED = 100
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the comment-fetcher does about each event that it reacts to."""
+
+    collector: Collector
+    authors: Authors
+    rules: Rules
+
+    async def answer(self, event: Event) -> Sequence[Said]:
+        """The facts that answer an event."""
+        match event.fact:
+            case FixRequested():
+                return await self.collector.collect(event)
+            case ReviewRejected() | ReviewApproved() | ReviewCommented() | CommandGiven() as fact:
+                return await self.authors.checked(event, fact)
+            case PrObserved():
+                return await self.rules.looked_up(event)
+            case _:
+                return []
+
+
+@dataclass
+class Fetcher:
+    """A comment-fetcher, at work."""
+
+    workers: Sequence[Worker]
+    reconciler: Reconciler
+    link: Link
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def checks(self) -> dict[str, str]:
+        """What has to be right for it to be of use, one key each."""
+        troubles = [said for worker in self.workers for said in worker.health().values() if said != "ok"]
+        ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
+        return {
+            "comment-fetcher": (ended or troubles or ["ok"])[0],
+            "reconcile": self.reconciler.health(),
+        }
+
+
+def answers(settings: Settings, client: Client, recorder: Recorder) -> Answers:
+    """The handler of events, connected to nothing yet."""
+    ours = frozenset(settings.our_accounts)
+    collector = Collector(client, recorder, ours, settings.fetcher.collect_seconds)
+    return Answers(collector, Authors(client), Rules(client))
+
+
+@asynccontextmanager
+async def fetching(settings: Settings, recorder: Recorder, followed: Following, link: Link) -> AsyncIterator[Fetcher]:
+    """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
+    stop = asyncio.Event()
+    async with Client(settings.github) as client:
+        handling = answers(settings, client, recorder)
+        reader, lost = handling.collector.reader, handling.collector.lost
+        ours = handling.collector.ours
+        reconciler = Reconciler(client, recorder, followed, settings.fetcher, ours, reader, lost)
+        errands = Errands(link, _looking(reconciler))
+        workers = [Worker(SERVICE, handling.answer, recorder, BusInbox(link, SERVICE)) for _ in range(AT_ONCE)]
+        fetcher = Fetcher(workers, reconciler, link)
+        await errands.open()
+        work = [*(worker.run() for worker in workers), reconciler.run(stop)]
+        fetcher.tasks += [asyncio.create_task(one) for one in work]
+        try:
+            yield fetcher
+        finally:
+            stop.set()
+            await errands.close()
+            await asyncio.gather(*(worker.stop() for worker in workers))
+            await asyncio.gather(*fetcher.tasks, return_exceptions=True)
+
+
+def _looking(reconciler: Reconciler) -> Look:
+    async def look(repository: str) -> Looked:
+        tally = await reconciler.look(repository, asked=True)
+        missed = tuple(one[:400] for one in tally.missed[:_MOST_MISSED])
+        return Looked(repositories=tally.repositories, pulls=tally.pulls, found=tally.found, missed=missed)
+
+    return look
+
+
+def serve(settings: Settings) -> int:
+    """`amends run comment-fetcher`: alone, on a NATS that somebody else runs; answers the exit code."""
+    set_up(settings.log_level, settings.secrets)
+    if not settings.nats_url:
+        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
+        return USAGE
+    try:
+        asyncio.run(_alone(settings))
+    except Nobody as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return USAGE
+    except OpsNotServed as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return UNREACHABLE
+    return OK
+
+
+async def _alone(settings: Settings) -> None:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    link = Link(settings.nats_address, SERVICE)
+    running: list[Fetcher] = []
+
+    def checks() -> dict[str, str]:
+        working = running[0].checks() if running else {"comment-fetcher": "not at work yet"}
+        return {**working, "nats": link.health()}
+
+    ops = Ops(settings.ops_host, settings.ops_port, checks)
+    sys.stderr.write(f"amends: comment-fetcher, health and metrics {ops.start()}\n")
+    sys.stderr.flush()
+    stopping = asyncio.create_task(stop.wait())
+    opening = asyncio.create_task(link.open())
+    try:
+        await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
+        if opening.done():
+            recorder = NatsRecorder(link, SERVICE)
+            async with fetching(settings, recorder, recorder.followed, link) as fetcher:
+                running.append(fetcher)
+                await stopping
+    finally:
+        opening.cancel()
+        await link.close()
+        ops.stop()
