@@ -37,8 +37,9 @@ class Template(NamedTuple):
             b"POST /webhooks/github HTTP/1.1\r\nHost: amends.example\r\nUser-Agent: GitHub-Hookshot/044aadd\r\n"
             b"Accept: */*\r\nContent-Type: application/json\r\nX-GitHub-Hook-ID: 292430182\r\n"
             b"X-GitHub-Hook-Installation-Target-ID: 79929171\r\nX-GitHub-Hook-Installation-Target-Type: repository\r\n"
-            b"X-GitHub-Event: %s\r\nX-GitHub-Delivery: 72d3162e-cc78-11e3-81ab-%012d\r\nX-Hub-Signature-256: sha256=%s\r\n"
-            b"Content-Length: %d\r\n\r\n" % (self.event.encode(), id_, signature.encode(), len(body))
+            b"X-GitHub-Event: %s\r\nX-GitHub-Delivery: 72d3162e-cc78-11e3-81ab-%012d\r\n"
+            b"X-Hub-Signature-256: sha256=%s\r\nContent-Length: %d\r\n\r\n"
+            % (self.event.encode(), id_, signature.encode(), len(body))
         ) + body
 
 

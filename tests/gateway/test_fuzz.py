@@ -129,6 +129,8 @@ def _somewhere(random: Random, node: Any) -> None:
 
 
 def _scratched(random: Random, body: bytes) -> bytes:
+    if not body:
+        return b"{"
     start = random.randrange(len(body))
     end = min(len(body), start + random.randrange(1, 12))
     return random.choice(

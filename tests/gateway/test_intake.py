@@ -8,8 +8,10 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from amends.common.answers import Answer, Go, Refused, Report, Unavailable
-from amends.common.events import PrObserved, ReviewRejected
+from amends.common.events import Author, CommandGiven, PrObserved, ReviewRejected
+from amends.common.identity import About
 from amends.common.metrics import REGISTRY
+from amends.evaluator.recorder import LocalRecorder
 from tests.contract.examples import named
 from tests.support.asynchronous import asynchronous
 from tests.support.gateway import (
@@ -242,6 +244,18 @@ async def test_a_final_refusal_is_acknowledged_because_the_same_would_only_come_
     assert (reply.status, "it cannot be kept" in reply.said["refused"]) == (202, True)
     assert counted("pull_request_review", "refused") == before + 1
     assert "a delivery is not recorded" in caplog.text
+
+
+@asynchronous
+async def test_what_is_refused_for_good_is_parked(sqlite_url: str) -> None:
+    async with gateway(sqlite_url) as running:
+        assert running.recorder is not None
+        local = LocalRecorder(running.recorder, "gateway", running.log.blob)
+        fact = CommandGiven(id="1", name="refine", text="a\0b", author=Author(id=1, kind="user"))
+        answer = await local.report(Report(fact=fact, about=About(repo=1, number=2)))
+        (parked,) = running.log.parked()
+    assert isinstance(answer, Refused)
+    assert (answer.reason, parked.reason) == ("hostile_text", "hostile_text")
 
 
 # --- all of them ---------------------------------------------------------------------------------------------------

@@ -91,6 +91,7 @@ class Recorder:
         self._most = batch
         self._cache: dict[str, Held] = {}
         self._policies: Policies = {}
+        self._arriving: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._sure: set[str] = set()
         self._head: Head | None = None
         self._queue: SimpleQueue[_Job | _Question | None] = SimpleQueue()
@@ -145,7 +146,7 @@ class Recorder:
         if answer is None:
             loop = asyncio.get_running_loop()
             future: asyncio.Future[Answer] = loop.create_future()
-            self._put(_Job(Said(service, report), future, loop))
+            self._gather(_Job(Said(service, report), future, loop), loop)
             answer = await future
         metrics.answered(service, answer, time.perf_counter() - began)
         return answer
@@ -161,14 +162,15 @@ class Recorder:
         try:
             report = parse(raw)
         except Malformed as malformed:
-            await self._park(service, malformed.refused, raw)
+            await self.park(service, malformed.refused, raw)
             return malformed.refused
         answer = await self.report(service, report)
         if isinstance(answer, Refused) and answer.reason in PARKED:
-            await self._park(service, answer, raw)
+            await self.park(service, answer, raw)
         return answer
 
-    async def _park(self, service: str, refused: Refused, raw: bytes) -> None:
+    async def park(self, service: str, refused: Refused, raw: bytes) -> None:
+        """Keep bytes that were refused for what they are, for a human to look at."""
         log.warning("report refused", extra={"service": service, "reason": refused.reason, "detail": refused.detail})
         if self._closed:
             return
@@ -214,6 +216,17 @@ class Recorder:
         return sha
 
     # --- the thread ------------------------------------------------------------------------------------------------
+
+    def _gather(self, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
+        """What an event loop hears in one turn is handed over together: the thread wakes once, for a larger batch."""
+        if loop not in self._arriving:
+            self._arriving[loop] = []
+            loop.call_soon(self._hand_over, loop)
+        self._arriving[loop].append(job)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        for job in self._arriving.pop(loop):
+            self._put(job)
 
     def _put(self, item: _Job | _Question) -> None:
         self._queue.put(item)
@@ -352,7 +365,10 @@ class LocalRecorder:
 
     async def report(self, report: Report) -> Answer:
         """Record a fact and what it causes."""
-        return await self._recorder.report(self._service, report)
+        answer = await self._recorder.report(self._service, report)
+        if isinstance(answer, Refused) and answer.reason in PARKED:
+            await self._recorder.park(self._service, answer, report.model_dump_json(by_alias=True).encode())
+        return answer
 
     async def may(self, pos: int, run: str = "") -> Go | Stop | Unavailable:
         """Whether the work that the event at `pos` asked for may still have its effect."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, ValidationInfo
 
@@ -36,7 +36,7 @@ class Unreadable(Exception):
 def _once(key: str, info: ValidationInfo[set[str]]) -> str:
     seen = info.context
     if key in seen:
-        raise ValueError(f"the key {key[:60]!a} stands there twice")
+        raise Unreadable(f"the key {key[:60]!a} stands there twice")
     seen.add(key)
     return key
 
@@ -47,6 +47,9 @@ class _Inner(Part):
 
 # Parsers keep the first or the last of two equal keys; whoever signed such a body may have meant the other one.
 _Key = Annotated[str, AfterValidator(_once)]
+# Of what a repository has we read these; the others may stand there as they like, and cost no call into Python.
+_Read = Annotated[Literal["id", "full_name", "default_branch", "clone_url"], AfterValidator(_once)]
+_RepositoryKey = Annotated[_Read | str, Field(union_mode="left_to_right")]
 _Value = Annotated[_Inner | Any, Field(union_mode="left_to_right")]
 _OUTLINE: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[_Key, _Value])
 
@@ -55,7 +58,7 @@ class Delivery(Part):
     """What every event has; `repository` is read apart, because all depends on which one it is."""
 
     action: Words = ""
-    raw_repository: Annotated[dict[_Key, _Value] | None, Field(alias="repository")] = None
+    raw_repository: Annotated[dict[_RepositoryKey, _Value] | None, Field(alias="repository")] = None
     sender: User | None = None
 
 

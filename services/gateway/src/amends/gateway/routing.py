@@ -117,7 +117,8 @@ def _check_framing(scope: Scope, head: Head) -> None:
 async def _body(head: Head, receive: Receive, route: Route, place: _Place) -> bytes:
     """The whole body, or Refused as soon as it is known to be too large."""
     size = int(head.fields.get(b"content-length", b"0"))  # digits alone: the parser has seen to it
-    body, more = bytearray(), True
+    body: bytes | bytearray = bytearray()
+    more = True
     while True:
         if size > route.most_bytes:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {route.most_bytes} bytes")
@@ -127,5 +128,9 @@ async def _body(head: Head, receive: Receive, route: Route, place: _Place) -> by
         message = await receive()
         if message["type"] == "http.disconnect":
             raise _Gone
-        body += message["body"]
-        size, more = max(size, len(body)), message["more_body"]
+        chunk, more = message["body"], message["more_body"]
+        if body or more:
+            body += chunk
+        else:
+            body = chunk  # whole at once, as nearly all are: not copied
+        size = max(size, len(body))
