@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from graphql import parse, validate
 
 from amends.comment_fetcher import documents
 from amends.comment_fetcher.documents import Asked, List
-from amends.comment_fetcher.reading import Reader
 from amends.comment_fetcher.strand import Span
-from amends.common.github.client import Client
 from amends.doubles.github.graphql.engine import schema
 from tests.contract.descriptions import Descriptions
 from tests.doubles.client import Api
 from tests.support.asynchronous import asynchronous
+from tests.support.book import Books
+from tests.support.fetching import at_work
 from tests.support.github import Crowd, Scene, crowd, github, lengthen, set_scene
 
 LISTS: tuple[List, ...] = ("threads", "reviews", "talk", "checks", "replies")
@@ -34,8 +36,7 @@ MADE = {
 
 
 def test_all_documents_of_the_product_are_here() -> None:
-    makers = {name for name in vars(documents) if name.endswith("_document")}
-    assert makers == set(MADE)
+    assert {name for name in vars(documents) if name.endswith("_document")} == set(MADE)
 
 
 @pytest.mark.parametrize("text", [one.text for made in MADE.values() for one in made])
@@ -52,14 +53,15 @@ def scene() -> Iterator[Scene]:
 
 
 @asynchronous
-async def test_a_reading_asks_and_is_answered_as_described(scene: Scene) -> None:
+async def test_a_whole_cycle_asks_and_is_answered_as_described(scene: Scene, sqlite_books: Books) -> None:
     pull = crowd(scene.repo, Crowd(inline=120, reviews=10, talk=110))
     lengthen(pull.threads[0], 60)
     scene.repo.check(pull.head, "build", "failure")
-    async with Client(scene.app_settings) as client:
-        snapshot = await Reader().read(await client.named("acme/widget"), pull.number)
-    assert len(snapshot.threads) == 120
-    assert {one.path for one in scene.double.requests.find()} >= {"/api/graphql", "/api/v3/repos/acme/widget"}
+    scene.repo.protect(checks=("build",))
+    with sqlite_books.open() as book:
+        async with at_work(book, replace(scene, pull=pull), seconds=25) as desk:
+            fetched = await desk.cycle()
+    assert Counter(item.kind for item in fetched.items) == {"thread": 120, "review": 10, "comment": 110, "check": 1}
 
 
 def ask_for_many() -> None:

@@ -19,8 +19,7 @@ from tests.contract.descriptions import load
 from tests.contract.visits import VISITS, Guest, Visit, places
 from tests.doubles.client import Api
 from tests.doubles.receiver import Receiver
-
-LINES = "".join(f"line {n}\n" for n in range(1, 21))
+from tests.support.github import LINES
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from amends.doubles.github.control.pulls import PullHandle
 from amends.doubles.github.control.repositories import RepositoryHandle
 from tests.doubles.client import Api, Ask
 from tests.doubles.receiver import Receiver
-
-LINES = "".join(f"line {n}\n" for n in range(1, 21))
+from tests.support.github import LINES
 
 
 @pytest.fixture

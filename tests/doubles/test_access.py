@@ -28,6 +28,14 @@ def test_a_bad_token_is_401_whatever_it_asks(api: Ask, repo: RepositoryHandle) -
     assert (answer.status_code, answer.json()["message"]) == (401, "Bad credentials")
 
 
+def test_a_token_that_was_taken_back_is_401(github: GitHubDouble, api: Ask, repo: RepositoryHandle) -> None:
+    token = github.token("bob")
+    asking = api(token)
+    assert asking.get(REPO).status_code == 200
+    github.revoke(token)
+    assert asking.get(REPO).status_code == 401
+
+
 def test_what_one_can_not_see_is_not_there(github: GitHubDouble, api: Ask, repo: RepositoryHandle) -> None:
     assert api(github.token("stranger")).get(REPO).status_code == 404
     assert api(None).get(REPO).status_code == 404
@@ -116,6 +124,15 @@ def test_a_token_is_narrowed_to_permissions_and_never_widened(
     refused = narrow.post(f"{REPO}/issues/1/comments", {"body": "hm"})
     assert (refused.status_code, refused.json()["message"]) == (403, "Resource not accessible by integration")
     assert asking.post(path, {"permissions": {"administration": "write"}}).status_code == 422
+
+
+def test_tokens_keep_what_they_had_when_an_installation_changes(
+    api: Ask, installed: InstallationHandle, pull: PullHandle
+) -> None:
+    before = installed.token()
+    installed.permit(pull_requests="none", issues="none")
+    said = [api(token).post(f"{REPO}/issues/1/comments", {"body": "hm"}) for token in (before, installed.token())]
+    assert [one.status_code for one in said] == [201, 403]
 
 
 def test_an_app_talks_in_pull_requests_with_either_permission(

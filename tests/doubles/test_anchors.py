@@ -15,7 +15,7 @@ from amends.doubles.github.diff import moved, parse
 from amends.doubles.github.git import Git, Person, Writing
 from amends.doubles.github.refusal import Refused
 from tests.doubles.client import Api
-from tests.doubles.conftest import LINES
+from tests.support.github import LINES
 
 COMMENTS = "/repos/acme/widget/pulls/1/comments"
 CHANGED = LINES.replace("line 10\n", "line ten\n")

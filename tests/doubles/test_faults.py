@@ -109,7 +109,7 @@ def test_who_writes_too_much_in_a_minute_is_stopped(github: GitHubDouble, bob: A
 
 
 def test_too_many_at_once_are_stopped(github: GitHubDouble, bob: Api, pull: PullHandle) -> None:
-    github.limits.concurrent, github.latency = 3, 0.2
+    github.limits.concurrent, github.latency = 3, 0.5
     with ThreadPoolExecutor(5) as pool:
         said = sorted(pool.map(lambda _: bob.get(PULL).status_code, range(5)))
     assert said == [200, 200, 200, 403, 403]
@@ -141,6 +141,33 @@ def test_graphql_tells_of_its_limit_in_a_good_answer(github: GitHubDouble, bob: 
     assert (answer.status_code, answer.json()["errors"][0]["type"]) == (200, "RATE_LIMITED")
 
 
+FRAGMENT = "fragment T on PullRequestReviewThread{...on Node{id} comments(last:50){nodes{id}}} query($f:Int=100)"
+REACTIONS = "nodes{reactions(first:9){nodes{id}}}"
+
+
+@pytest.mark.parametrize(
+    ("head", "fields", "weight"),
+    [
+        ("", "id", (0, 1)),
+        ("", "reviewThreads(first:100){nodes{id}}", (100, 1)),
+        (FRAGMENT, "reviewThreads(first:$f){nodes{...T}}", (100 + 100 * 50, 1)),
+        ("", f"reviewThreads(first:100){{nodes{{comments(last:90){{{REACTIONS}}}}}}}", (100 + 9_000 + 81_000, 91)),
+    ],
+)
+def test_graphql_counts_what_might_come(
+    bob: Api, pull: PullHandle, head: str, fields: str, weight: tuple[int, int]
+) -> None:
+    said = bob.data(f'{head}{{rateLimit{{cost nodeCount}} node(id:"{pull.node_id}"){{...on PullRequest{{{fields}}}}}}}')
+    assert (said["rateLimit"]["nodeCount"], said["rateLimit"]["cost"]) == weight
+
+
+def test_half_a_million_nodes_is_the_most_graphql_may_be_asked_for(bob: Api, pull: PullHandle) -> None:
+    deep = "reviewThreads(first:100){nodes{comments(first:100){nodes{reactions(first:%d){nodes{id}}}}}}"
+    said = [bob.graphql(f'{{node(id:"{pull.node_id}"){{...on PullRequest{{{deep % size}}}}}}}') for size in (48, 49)]
+    assert ["errors" in one for one in said] == [False, True]
+    assert said[1]["errors"][0]["type"] == "MAX_NODE_LIMIT_EXCEEDED"
+
+
 def test_what_did_not_change_costs_nothing(bob: Api, pull: PullHandle) -> None:
     first = bob.get(PULL)
     again = bob.http.get(PULL, headers={"if-none-match": first.headers["etag"]})
@@ -155,6 +182,14 @@ def test_an_etag_belongs_to_a_token(alice: Api, bob: Api, pull: PullHandle) -> N
 def test_a_pull_request_may_not_be_there_yet(bob: Api, pull: PullHandle) -> None:
     pull.lose(reads=2)
     assert [bob.get(PULL).status_code for _ in range(3)] == [404, 404, 200]
+
+
+def test_nor_may_it_be_there_in_graphql(bob: Api, pull: PullHandle) -> None:
+    pull.lose()
+    query = '{repository(owner:"acme",name:"widget"){pullRequest(number:1){id}}}'
+    said = [bob.graphql(query) for _ in range(2)]
+    assert (said[0]["data"], said[0]["errors"][0]["type"]) == ({"repository": {"pullRequest": None}}, "NOT_FOUND")
+    assert said[1]["data"]["repository"]["pullRequest"]["id"] == pull.node_id
 
 
 def test_the_head_may_be_an_earlier_one(bob: Api, pull: PullHandle) -> None:

@@ -11,8 +11,8 @@ from amends.doubles.github.control.apps import InstallationHandle
 from amends.doubles.github.control.pulls import PullHandle
 from amends.doubles.github.control.repositories import RepositoryHandle
 from tests.doubles.client import Api, Git
-from tests.doubles.conftest import LINES
 from tests.doubles.receiver import Receiver
+from tests.support.github import LINES
 
 
 @pytest.fixture
@@ -162,6 +162,15 @@ def test_a_deleted_branch_closes_its_pull_request(
     github.webhooks.wait()
     assert not pull.open
     assert receiver.find("pull_request.closed")[0].said["pull_request"]["merged"] is False
+
+
+def test_a_branch_deleted_on_the_page_does_so_too_and_reopens_when_it_is_back(pull: PullHandle) -> None:
+    head = pull.head
+    pull.repo.delete_branch("feature")
+    assert not pull.open
+    pull.repo.point("feature", head)
+    pull.reopen()
+    assert (pull.open, pull.head) == (True, head)
 
 
 def test_a_push_that_holds_the_head_merges_the_pull_request(clone: Git, pull: PullHandle) -> None:

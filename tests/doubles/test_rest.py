@@ -10,7 +10,7 @@ from amends.doubles.github import GitHubDouble
 from amends.doubles.github.control.pulls import PullHandle
 from amends.doubles.github.control.repositories import RepositoryHandle, Rule
 from tests.doubles.client import Api, Ask
-from tests.doubles.conftest import LINES
+from tests.support.github import LINES
 
 REPO = "/repos/acme/widget"
 SAY = f"{REPO}/issues/1/comments"

@@ -68,4 +68,4 @@ def test_an_answer_takes_as_long_as_it_is_told(scene: Scene, api: Api) -> None:
     scene.double.latency = 0.03
     began = time.monotonic()
     api.json("/meta")
-    assert 0.03 <= time.monotonic() - began < 1
+    assert 0.03 <= time.monotonic() - began < 5

@@ -86,6 +86,14 @@ def test_rest_knows_nothing_of_resolved_or_outdated(bob: Api, pull: PullHandle) 
     assert not {"resolved", "isResolved", "outdated", "isOutdated"} & bob.json(f"{PULL}/comments")[0].keys()
 
 
+def test_only_graphql_knows_what_is_hidden(bob: Api, pull: PullHandle) -> None:
+    said = pull.say("carol", "Buy this.")
+    said.minimize("spam")
+    seen = bob.pull("comments(first:1){nodes{isMinimized minimizedReason}}")["comments"]["nodes"]
+    assert seen == [{"isMinimized": True, "minimizedReason": "spam"}]
+    assert bob.json("/repos/acme/widget/issues/1/comments")[0]["body"] == "Buy this."
+
+
 def test_resolving_tells_of_the_thread(github: GitHubDouble, pull: PullHandle, receiver: Receiver) -> None:
     thread = pull.comment("bob", "hm", path="app.py", line=10)
     thread.resolve("alice")

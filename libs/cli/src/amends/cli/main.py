@@ -17,6 +17,7 @@ Start here:
   amends loops list                  what is going on
   amends explain octo/shop#42        why a loop stands where it stands
   amends events tail -f              every event as it is recorded
+  amends double github --example     a GitHub of your own to try it on
 
 \b
 Reading commands work while nothing runs. Into a pipe they write JSON lines.

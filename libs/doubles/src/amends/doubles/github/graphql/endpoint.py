@@ -23,14 +23,13 @@ def serve(world: World, limits: Limits, request: Request) -> tuple[Reply, Caller
         limits.take_burst(caller.bucket, 5 if writes else 1, writes=writes)
     except Refused as refused:
         return json_reply(refused.status, refused.body, refused.headers), caller
+    asking = Asking(world, caller, limits)
     try:
-        limits.take(caller.bucket, "graphql")
+        answer = execute(said["query"], said.get("variables"), said.get("operationName"), asking)
     except Refused as refused:
         # Unlike REST: 200, with the limit as an error.
         error = {"type": "RATE_LIMITED", "message": refused.message}
         return json_reply(200, {"errors": [error]}, refused.headers), caller
-    asking = Asking(world, caller, limits)
-    answer = execute(said["query"], said.get("variables"), said.get("operationName"), asking)
     return json_reply(200, answer, limits.headers(caller.bucket, "graphql")), caller
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, cast
@@ -29,6 +30,7 @@ from amends.doubles.github.graphql.checks import Rollup
 from amends.doubles.github.graphql.fields import ABSTRACT, TYPES, Asking, Resolver
 from amends.doubles.github.graphql.repositories import Blob
 from amends.doubles.github.graphql.running import Run
+from amends.doubles.github.graphql.weight import MOST_NODES, Weight, weigh
 from amends.doubles.github.refusal import Json, Refused
 from amends.doubles.github.state.accounts import Account, App, Team
 from amends.doubles.github.state.repositories import CheckRun, CheckSuite, CommitAt, Label, Repository, Status
@@ -95,16 +97,15 @@ def _checked(document: str) -> tuple[DocumentNode | None, list[GraphQLError]]:
 
 def operations(document: str) -> list[str]:
     """What a document asks for at its top: `resolveReviewThread`, `repository`."""
-    try:
-        parsed = parse(document)
-    except GraphQLError:
+    parsed, _ = _checked(document)
+    if parsed is None:
         return []
     tops = [one for one in parsed.definitions if isinstance(one, OperationDefinitionNode)]
     return [field.name.value for one in tops for field in one.selection_set.selections if hasattr(field, "name")]
 
 
 def execute(document: str, variables: Mapping[str, Any] | None, name: str | None, asking: Asking) -> Json:
-    """`data` and `errors`; as on GitHub an error's `type` stands beside its message."""
+    """`data` and `errors`; as on GitHub an error's `type` stands beside its message. Refused only for the limits."""
     parsed, errors = _checked(document)
     operation = get_operation_ast(parsed, name) if parsed is not None else None
     if parsed is None or operation is None or errors:
@@ -112,11 +113,22 @@ def execute(document: str, variables: Mapping[str, Any] | None, name: str | None
     given = get_variable_values(schema(), operation.variable_definitions or (), dict(variables or {}))
     if isinstance(given, list):
         return {"errors": [_shown(error) for error in given]}
+    weight = weigh(parsed, operation, given.coerced)
+    asking.limits.take(asking.caller.bucket, "graphql", weight.cost)
+    if weight.nodes > MOST_NODES:
+        return {"errors": [_too_heavy(weight)]}
     if any(word in document for word in ("__schema", "__type(")):
         return {"data": execute_sync(schema(), parsed, context_value=asking, operation_name=name).data}
-    run = Run(schema(), parsed, given, asking, type_name)
+    run = Run(schema(), parsed, given, replace(asking, weight=weight), type_name)
     data = run.run(operation)
     return {"data": data, "errors": [_shown(error) for error in run.errors]} if run.errors else {"data": data}
+
+
+def _too_heavy(weight: Weight) -> Json:
+    said = (
+        f"This query requests up to {weight.nodes:,} possible nodes which exceeds the maximum limit of {MOST_NODES:,}."
+    )
+    return {"type": "MAX_NODE_LIMIT_EXCEEDED", "message": said}
 
 
 def _shown(error: GraphQLError) -> Json:

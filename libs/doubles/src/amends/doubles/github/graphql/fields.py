@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amends.doubles.github.caller import Caller
+from amends.doubles.github.graphql.weight import NOTHING, Weight
 from amends.doubles.github.limits import Limits
 from amends.doubles.github.state.world import World
 
@@ -18,6 +19,7 @@ class Asking:
     world: World
     caller: Caller
     limits: Limits
+    weight: Weight = NOTHING
 
 
 Arguments = Mapping[str, Any]

@@ -225,11 +225,11 @@ add(
 add(
     "RateLimit",
     {
-        "cost": lambda _, __, ___: 1,
+        "cost": lambda _, asking, __: asking.weight.cost,
         "limit": lambda one, _, __: one["limit"],
         "remaining": lambda one, _, __: one["remaining"],
         "used": lambda one, _, __: one["used"],
-        "nodeCount": lambda _, __, ___: 1,
+        "nodeCount": lambda _, asking, __: asking.weight.nodes,
         "resetAt": lambda one, asking, _: stamp(asking.world.clock.now().fromtimestamp(one["reset"]).astimezone()),
     },
 )

@@ -10,7 +10,6 @@ from amends.doubles.github.caller import Need
 from amends.doubles.github.rest.call import Answer, Call
 
 Handler = Callable[[Call], Answer]
-_REPO = "/repos/{owner}/{repo}"
 # These may hold slashes.
 _LONG = {"path", "ref", "basehead", "branch", "tree_sha"}
 
