@@ -1,6 +1,6 @@
 """Contender: the gateway on its real route, with the evaluator's real recorder beside it, as in `amends up`.
 
-    python -m tests.bench.ours.intake sqlite:///log.db 8080
+python -m tests.bench.ours.intake sqlite:///log.db 8080
 """
 
 from __future__ import annotations
