@@ -82,7 +82,7 @@ def _p50(measured: Measured) -> float:
 
 @contextmanager
 def _forge() -> Iterator[Forge]:
-    command = [OURS, "-m", "tests.bench.ours.forge", str(LATENCY)]
+    command = [str(OURS), "-m", "tests.bench.ours.forge", str(LATENCY)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Forge(process)
