@@ -24,7 +24,9 @@ from amends.common.policy import Id
 
 def _known(values: object) -> object:
     """A list without the places where GitHub shows nothing."""
-    return [one for one in values if one is not None] if isinstance(values, list) else values or []
+    if not isinstance(values, list):
+        return values or []
+    return [one for one in values if one is not None] if None in values else values
 
 
 S = TypeVar("S")
