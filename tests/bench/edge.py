@@ -10,12 +10,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.bench import webhooks
+from tests.bench import feedback, webhooks
 from tests.bench.figures import Score
 
 Comparison = Callable[[Score, Path, int, float], None]
 COMPARISONS: dict[str, Comparison] = {
     "webhooks": webhooks.compare,
+    "feedback": feedback.compare,
 }
 
 

@@ -26,7 +26,7 @@ def crowded(scene: Scene) -> Scene:
     """250 inline comments, 40 reviews, 120 comments in the conversation, threads of 130 replies; a while ago."""
     scene.double.clock.advance(-3_600)
     pull = crowd(scene.repo)
-    for thread in pull.threads[::100]:
+    for thread in pull.threads[::125]:
         lengthen(thread, 130)
     scene.double.clock.advance(3_600)
     return replace(scene, pull=pull)

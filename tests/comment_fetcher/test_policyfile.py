@@ -34,7 +34,7 @@ def test_what_it_sets_is_observed() -> None:
         ("a: !!python/object/apply:os.system ['true']\n", 1, "not taken"),
         ("1: 2\n", 1, "a word"),
         ("custom_prompt: 2020-01-01\n", 1, "not taken"),
-        ("[" * 5_000, 1, "no YAML"),
+        ("[" * 5_000, 1, "too deep"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int, words: str) -> None:

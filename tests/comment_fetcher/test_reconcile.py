@@ -16,6 +16,7 @@ from amends.common.frozen import replace
 from amends.common.identity import About
 from amends.common.loop import Loop
 from amends.common.policy import Overrides
+from amends.doubles.github.control.pulls import PullHandle
 from amends.evaluator.batch import Said
 from amends.gateway.found import Observed
 from amends.gateway.observe import observe
@@ -29,25 +30,49 @@ BEGAN = datetime.now(UTC)
 QUIET = Overrides(repositories=("acme/widget",), triggers=("comments",), settle_seconds=86_400)
 
 
-def day(scene: Scene) -> Iterator[object]:
+def day(scene: Scene) -> Iterator[None]:
     """A day in the life of a pull request, act by act."""
+    yield from morning(scene.pull)
+    yield from evening(scene)
+
+
+def morning(pull: PullHandle) -> Iterator[None]:
+    pull.review("bob", "changes_requested", "No.", [{"path": "app.py", "line": 10, "body": "Why?"}])
+    yield
+    pull.threads[0].reply("because", "alice")
+    yield
+    pull.comment("carol", "odd", path="app.py", line=10)
+    yield
+    pull.say("rita", "nice")
+    yield
+    pull.threads[0].root.edit("Why not?")
+    yield
+    pull.reviews[0].edit("No, thanks.")
+    yield
+    pull.conversation[0].edit("very nice")
+    yield
+    pull.threads[0].comments[1].delete()
+    yield
+
+
+def evening(scene: Scene) -> Iterator[None]:
     pull = scene.pull
-    yield pull.review("bob", "changes_requested", "No.", [{"path": "app.py", "line": 10, "body": "Why?"}])
-    yield pull.threads[0].reply("because", "alice")
-    yield pull.comment("carol", "odd", path="app.py", line=10)
-    yield pull.say("rita", "nice")
-    yield pull.threads[0].root.edit("Why not?")
-    yield pull.reviews[0].edit("No, thanks.")
-    yield pull.conversation[0].edit("very nice")
-    yield pull.threads[0].comments[1].delete()
-    yield pull.threads[1].resolve("alice")
-    yield pull.push({"app.py": "other\n"}, by="alice")
-    yield pull.review("carol", "approved", "Fine.")
-    yield pull.reviews[0].dismiss("octocat")
-    yield scene.repo.check(pull.head, "build", "failure")
-    yield pull.conversation[0].delete()
-    yield pull.draft()
-    yield pull.close("alice")
+    pull.threads[1].resolve("alice")
+    yield
+    pull.push({"app.py": "other\n"}, by="alice")
+    yield
+    pull.review("carol", "approved", "Fine.")
+    yield
+    pull.reviews[0].dismiss("octocat")
+    yield
+    scene.repo.check(pull.head, "build", "failure")
+    yield
+    pull.conversation[0].delete()
+    yield
+    pull.draft()
+    yield
+    pull.close("alice")
+    yield
 
 
 def ledger(loop: Loop) -> object:

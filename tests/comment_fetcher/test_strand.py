@@ -20,10 +20,9 @@ class Shelf:
         before = int(span.before) if span.before is not None else self.next
         inside = [one for one in self.entries if after < one < before]
         found = inside[-span.size :] if span.last else inside[: span.size]
-        ends = (str(found[0]), str(found[-1])) if found else (None, None)
         first, last = (found[0], found[-1]) if found else (0, 0)
         return Page(
-            span, tuple(found), *ends,
+            span, tuple(found), str(first) if found else None, str(last) if found else None,
             more_before=bool(found) and any(after < one < first for one in self.entries),
             more_after=bool(found) and any(last < one < before for one in self.entries),
             total=len(self.entries),

@@ -36,8 +36,7 @@ MADE = {
 
 
 def test_all_documents_of_the_product_are_here() -> None:
-    makers = {name for name in vars(documents) if name.endswith("_document")}
-    assert makers == set(MADE)
+    assert {name for name in vars(documents) if name.endswith("_document")} == set(MADE)
 
 
 @pytest.mark.parametrize("text", [one.text for made in MADE.values() for one in made])

@@ -16,6 +16,7 @@ from amends.common.policy import Overrides
 
 MOST_BYTES = 64 * 1024
 _LONGEST = 400
+_DEEPEST = 8
 
 
 class Wrong(Exception):
@@ -58,11 +59,9 @@ def _values(blob: Blob) -> Overrides:
 
 
 def _root(text: str) -> yaml.Node | None:
-    """The file as nodes that know their lines. Aliases could make much of little: there are none."""
+    """The file as nodes that know their lines."""
     try:
-        for event in yaml.parse(text, yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise Wrong("aliases are not taken", event.start_mark.line + 1 if event.start_mark else 1)
+        _look_over(text)
         root: yaml.Node | None = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -72,6 +71,18 @@ def _root(text: str) -> yaml.Node | None:
     for node in _below(root):
         _check(node)
     return root
+
+
+def _look_over(text: str) -> None:
+    """Before anything is built of it: aliases could make much of little, and depth takes its time."""
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.AliasEvent):
+            raise Wrong("aliases are not taken", line)
+        if depth > _DEEPEST:
+            raise Wrong("this is nested too deep", line)
 
 
 def _below(node: yaml.Node | None) -> Iterator[yaml.Node]:

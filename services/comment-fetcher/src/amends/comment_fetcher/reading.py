@@ -47,6 +47,8 @@ _SOON = 30.0
 _SECONDS = 3.0
 _REMARKS = TypeAdapter(list[ReviewComment])
 _ONE: TypeAdapter[Json] = TypeAdapter(Json)
+# Made once: pydantic forgets a generic that nobody holds, and would make it anew for every page.
+_THREADS, _REVIEWS, _TALK, _REPLIES = Listed[ThreadSeen], Listed[ReviewSeen], Listed[TalkSeen], Listed[Reply]
 _MAY_LACK = {"checks", "policy"}
 _PATHS = {"thread": "/pulls/comments/{0}", "comment": "/issues/comments/{0}", "review": "/pulls/{1}/reviews/{0}"}
 _NUMBERED = re.compile(r"(thread|comment|review)-([0-9]{1,19})")
@@ -221,15 +223,15 @@ def _page(asked: Asked, value: Any) -> Page[Any]:  # noqa: ANN401 - JSON
     listed: Listed[Any]
     match asked.list:
         case "threads":
-            listed = Listed[ThreadSeen].model_validate(value)
+            listed = _THREADS.model_validate(value)
         case "reviews":
-            listed = Listed[ReviewSeen].model_validate(value)
+            listed = _REVIEWS.model_validate(value)
         case "talk":
-            listed = Listed[TalkSeen].model_validate(value)
+            listed = _TALK.model_validate(value)
         case "checks":
             listed = rollup_page(value)
         case "replies":  # the thread itself may be gone by now
-            listed = Listed[Reply].model_validate((value or {}).get("comments") or {})
+            listed = _REPLIES.model_validate((value or {}).get("comments") or {})
     return page_of(asked.span, listed)
 
 

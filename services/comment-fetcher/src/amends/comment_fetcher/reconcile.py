@@ -157,15 +157,18 @@ class Reconciler:
             await _all(self._spared(one.full_name, self._repository(one, tally, count), tally) for one in listed)
         return tally
 
-    async def _spared(self, what: str, work: Awaitable[None], tally: Tally) -> None:
-        """What goes wrong with one does not keep the others."""
+    async def _spared(self, what: str, work: Awaitable[None], tally: Tally) -> bool:
+        """What goes wrong with one does not keep the others; whether all went well."""
         try:
             await work
         except (Down, Torn, Limited, Spent, TooMany, Unanswered) as error:
             tally.missed.append(f"{what}: {error}")
         except (Missing, Denied) as error:
-            self._out_of_reach.add(what.lower())
+            self._out_of_reach.add(what.partition("#")[0].lower())
             tally.missed.append(f"{what} is out of reach: {error}")
+        else:
+            return True
+        return False
 
     def forget(self) -> None:
         """Read everything anew next time; what was deleted since is still noticed."""
@@ -185,12 +188,13 @@ class Reconciler:
         back = repo in self.lost or one.full_name.lower() in self._out_of_reach
         numbers = {seen.number for seen in shown}
         gone = [OpenSeen(number=number) for number in one.numbers if number not in numbers and one.repo == repo]
-        await _all(
-            self._spared(f"{one.full_name}#{seen.number}", self._pull(reach, seen, tally, back=back), tally)
-            for seen in (*shown, *gone)
+        seen = await _all(
+            self._spared(f"{one.full_name}#{looks.number}", self._pull(reach, looks, tally, back=back), tally)
+            for looks in (*shown, *gone)
         )
-        self.lost.discard(repo)
-        self._out_of_reach.discard(one.full_name.lower())
+        if all(seen):
+            self.lost.discard(repo)
+            self._out_of_reach.discard(one.full_name.lower())
         for key in [key for key in self._known if key[0] == repo and key[1] not in numbers]:
             del self._known[key]
 

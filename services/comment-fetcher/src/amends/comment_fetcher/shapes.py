@@ -24,7 +24,9 @@ from amends.common.policy import Id
 
 def _known(values: object) -> object:
     """A list without the places where GitHub shows nothing."""
-    return [one for one in values if one is not None] if isinstance(values, list) else values or []
+    if not isinstance(values, list):
+        return values or []
+    return [one for one in values if one is not None] if None in values else values
 
 
 S = TypeVar("S")
@@ -32,7 +34,7 @@ Known = Annotated[tuple[S, ...], BeforeValidator(_known)]
 
 
 class Shape(BaseModel):
-    """A GraphQL object, or a part of one."""
+    """A GraphQL object, or a part of one. What is made of one for others has been looked at here: once is enough."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
@@ -51,7 +53,7 @@ class Who(Shape):
             return None
         bot = self.typename == "Bot"
         login = f"{self.login}[bot]" if bot and not self.login.endswith("[bot]") else self.login
-        return User(id=self.database_id, login=login, type="Bot" if bot else "User")
+        return User.model_construct(id=self.database_id, login=login, type="Bot" if bot else "User")
 
 
 def user_of(who: Who | None) -> User | None:
@@ -112,7 +114,7 @@ class ReviewSeen(Spoken):
     @property
     def review(self) -> Review:
         """As REST sends it."""
-        return Review(
+        return Review.model_construct(
             id=self.full_database_id, node_id=self.id, user=user_of(self.author), body=self.body, state=self.state,
             commit_id=self.commit.oid if self.commit else "", submitted_at=self.submitted_at,
             updated_at=self.last_edited_at or self.submitted_at,
@@ -125,7 +127,7 @@ class TalkSeen(Spoken):
     @property
     def comment(self) -> IssueComment:
         """As REST sends it."""
-        return IssueComment(
+        return IssueComment.model_construct(
             id=self.full_database_id, node_id=self.id, user=user_of(self.author), body=self.body,
             created_at=self.created_at, updated_at=self.updated_at,
         )  # fmt: skip
@@ -171,7 +173,7 @@ class RemarkSeen(Spoken):
     @property
     def comment(self) -> ReviewComment:
         """As REST sends it."""
-        return ReviewComment(
+        return ReviewComment.model_construct(
             id=self.full_database_id, node_id=self.id, user=user_of(self.author), body=self.body, path=self.path,
             pull_request_review_id=self.pull_request_review.full_database_id if self.pull_request_review else None,
             in_reply_to_id=self.reply_to.full_database_id if self.reply_to else None, diff_hunk=self.diff_hunk,

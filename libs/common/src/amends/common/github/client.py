@@ -262,10 +262,12 @@ class Reach:
 
 def read(content: bytes, kind: TypeAdapter[T]) -> T:
     """What the answer says. One that is cut off, or is something else, is no answer."""
-    if b"\\ud" in content or b"\\uD" in content:
-        content = paired(content)
     try:
         return kind.validate_json(content)
+    except ValidationError:
+        pass  # perhaps for a lone surrogate in somebody's words, which no strict parser takes
+    try:
+        return kind.validate_json(paired(content))
     except ValidationError as error:
         raise Torn(_SOON, f"GitHub's answer cannot be read: {str(error).splitlines()[0][:200]}") from error
 
