@@ -114,7 +114,7 @@ def test_a_policy_change_does_not_touch_what_was_kept_before_it(told: Scribe) ->
     ("statement", "what"),
     [
         ("UPDATE loops SET status = 'done' WHERE kind = 'change'", "status is"),
-        ("UPDATE loops SET state = replace(state, 'anna', 'eve') WHERE kind = 'change'", "state.pull.author.login"),
+        ("UPDATE loops SET state = replace(state, 'maria', 'eve') WHERE kind = 'change'", "author.login"),
         ("UPDATE loops SET state = 'nonsense' WHERE kind = 'change'", "state is"),
         ("DELETE FROM loops WHERE kind = 'change'", "its row is missing"),
         ("UPDATE loops SET stuck = '0.1' WHERE kind = 'change'", "stuck is"),
