@@ -38,7 +38,8 @@ def named(row: LoopRow) -> str:
 
 def plain(row: LoopRow) -> dict[str, object]:
     """A loop's row as JSON, without its state."""
-    return {"name": named(row), **row._asdict(), "updated": iso(row.updated), "state": None}
+    said = {"name": named(row), **row._asdict(), "updated": iso(row.updated)}
+    return {name: value for name, value in said.items() if name not in {"folded", "state"}}
 
 
 @loops.command(
