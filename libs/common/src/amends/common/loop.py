@@ -346,7 +346,7 @@ def evolve(loop: Loop, event: Event) -> Loop:
     fact = event.fact
     if fact.slot:
         after = _numbered(after, fact, mark)
-    after = _MEANING[type(fact)](after, fact, mark)
+    after = MEANING[type(fact)](after, fact, mark)
     return changed(after, parked=_still_parked(after)) if after.parked else after
 
 
@@ -1018,7 +1018,7 @@ def _without(entries: dict[Key, Value], key: Key) -> dict[Key, Value]:
 
 
 # What each fact does to the loop that is its own.
-_MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
+MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
     PrObserved: _seen,
     PrClosed: _seen,
     AccessChanged: _seen,
