@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from amends.common.policy import Id, Overrides
-from amends.common.sections import Fetcher, Gateway, GitHub
+from amends.common.sections import Fetcher, Gateway, GitHub, Publisher
 
 FILE = Path("amends.toml")
 PREFIX = "AMENDS_"
@@ -60,6 +60,7 @@ class Settings(BaseModel):
     gateway: Gateway = Gateway()
     github: GitHub = GitHub()
     fetcher: Fetcher = Fetcher()
+    publisher: Publisher = Publisher()
     policy: Overrides = Overrides()
 
     @model_validator(mode="before")
