@@ -225,7 +225,7 @@ def test_a_token_that_was_revoked_is_replaced(sqlite_book: Book, scene: Scene, t
     assert tell(sqlite_book, scene, tmp_path, story).last(FixPushed).sha == scene.pull.head
 
 
-# --- crashes -----------------------------------------------------------------------------------------------------------
+# --- crashes -------------------------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):

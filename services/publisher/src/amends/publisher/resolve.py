@@ -111,7 +111,7 @@ class Resolver:
             if root in standing and not thread.isResolved and await self._may(event):
                 _, errors = await reach.query(_RESOLVE, thread=thread.id)
                 if errors:  # not there any more, or not ours to resolve: people see that it is open
-                    log.info("a thread was not resolved", extra={"thread": root, "error": str(errors[0])[:200]})
+                    log.info("a thread was not resolved", extra={"root": root, "error": str(errors[0])[:200]})
                 else:
                     told.append(ThreadResolved(root=root))
         measures.resolved(len(told))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from amends.common.gate import paths
-from amends.common.gate.hunks import hunks, unclaimed
+from amends.common.gate.hunks import unclaimed
 from amends.common.gate.tests import weakened
 from amends.common.redaction import Redactor
 
@@ -65,10 +65,11 @@ def examined(altered: Sequence[Altered], rules: Rules, claims: Iterable[str] | N
     if said := weakened((one.path, one.old, one.new) for one in altered):
         found.append(Objection("tests", "", f"tests are weaker than before: {said}"))
     if claims is not None:
-        touched = [hunk for one in altered for hunk in hunks(one.path, one.old, one.new)]
+        names = list(claims)
         found += [
-            Objection("scope", hunk.path, f"lines {hunk.start} to {hunk.end} belong to no item")
-            for hunk in unclaimed(touched, claims)
+            Objection("scope", one.path, f"lines {hunk.start} to {hunk.end} belong to no item")
+            for one in altered
+            for hunk in unclaimed(one.path, one.old, one.new, names)
         ]
     return found
 

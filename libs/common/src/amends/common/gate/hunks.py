@@ -41,7 +41,7 @@ def claimed(name: str) -> Hunk:
 def hunks(path: str, before: bytes | None, after: bytes | None) -> tuple[Hunk, ...]:
     """Where the two differ. A file that was not there, or is not any more, is one hunk; so is a change of mode."""
     if before is None or after is None or before == after:
-        return (Hunk(path, 1, before.count(b"\n") + 1 if before and after is None else 0),)
+        return (Hunk(path, 1, _lines(before) if before and after is None else 0),)
     old, new = before.split(b"\n"), after.split(b"\n")
     start = _same(old, new)
     tail = _same(old[start:][::-1], new[start:][::-1])
@@ -52,17 +52,54 @@ def hunks(path: str, before: bytes | None, after: bytes | None) -> tuple[Hunk, .
     return tuple(Hunk(path, start + a + 1, start + b) for code, a, b, _, _ in codes if code != "equal")
 
 
-def unclaimed(found: Iterable[Hunk], names: Iterable[str]) -> tuple[Hunk, ...]:
-    """The hunks that nobody lays claim to. Claims side by side hold what reaches from one into the next."""
-    claims: dict[str, list[Hunk]] = {}
-    for claim in map(claimed, names):
-        claims.setdefault(claim.path, []).append(claim)
-    joined = {path: _joined(of) for path, of in claims.items()}
-    return tuple(one for one in found if not any(claim.holds(one) for claim in joined.get(one.path, ())))
+def _lines(content: bytes) -> int:
+    return content.count(b"\n") + (not content.endswith(b"\n"))
 
 
-def _joined(claims: Sequence[Hunk]) -> list[Hunk]:
-    """With what may be inserted right before and right after; what touches is one."""
+def unclaimed(path: str, before: bytes | None, after: bytes | None, names: Iterable[str]) -> tuple[Hunk, ...]:
+    """The hunks that nobody lays claim to.
+
+    Where lines repeat, a difference can be seen in more than one place. So it is not asked where it is seen, but whether
+    everything outside of the claims is still there, in order: then all that differs is within them.
+    """
+    claims = _joined(claim for claim in map(claimed, names) if claim.path == path)
+    found = hunks(path, before, after)
+    if before is not None and after is not None and before != after and _fits(before, after, claims):
+        return ()
+    return tuple(one for one in found if not any(claim.holds(one) for claim in claims))
+
+
+def _fits(before: bytes, after: bytes, claims: Sequence[Hunk]) -> bool:
+    """Whether `after` is `before` with something else, or nothing, in the place of the claims."""
+    if not claims:
+        return False
+    old, new = before.split(b"\n"), after.split(b"\n")
+    kept, at = [], 0
+    for claim in claims:
+        kept.append(old[at : max(claim.start - 1, 0)])
+        at = claim.end
+    first, last = kept.pop(0), old[at:]
+    if new[: len(first)] != first or len(new) < len(first) + len(last) or new[len(new) - len(last) :] != last:
+        return False
+    return _in_order(new[len(first) : len(new) - len(last)], kept)
+
+
+def _in_order(lines: Sequence[bytes], pieces: Iterable[Sequence[bytes]]) -> bool:
+    """Whether all pieces are there, one after the other: the first place of each leaves the most room for the next."""
+    at = 0
+    for piece in pieces:
+        places = (
+            place for place in range(at, len(lines) - len(piece) + 1) if lines[place : place + len(piece)] == piece
+        )
+        found = next(places, None)
+        if found is None:
+            return False
+        at = found + len(piece)
+    return True
+
+
+def _joined(claims: Iterable[Hunk]) -> list[Hunk]:
+    """What touches is one."""
     joined: list[Hunk] = []
     for claim in sorted(claims):
         if joined and claim.start <= joined[-1].end + 1:
