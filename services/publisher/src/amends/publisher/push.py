@@ -31,7 +31,7 @@ from amends.common.git import (
     Repository,
     Unknown,
 )
-from amends.common.git.remotely import Broken, NoRef
+from amends.common.git.remotely import Broken, NoRef, Unsafe
 from amends.common.git.repository import broken
 from amends.common.github.client import Client
 from amends.common.github.errors import Denied, Missing
@@ -105,6 +105,8 @@ class Publisher:
             return []
         except Refused as refused:
             facts = [_refused(job, refused.reason, str(refused))]
+        except Unsafe as error:
+            facts = [_refused(job, Failure.REFUSED, str(error))]
         except (Denied, Missing) as error:
             self.client.forget(at.repo)
             lost = AccessChanged(access="lost", reason=str(error)[:400])

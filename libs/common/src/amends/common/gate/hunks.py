@@ -59,8 +59,8 @@ def _lines(content: bytes) -> int:
 def unclaimed(path: str, before: bytes | None, after: bytes | None, names: Iterable[str]) -> tuple[Hunk, ...]:
     """The hunks that nobody lays claim to.
 
-    Where lines repeat, a difference can be seen in more than one place. So it is not asked where it is seen, but whether
-    everything outside of the claims is still there, in order: then all that differs is within them.
+    Where lines repeat, a difference can be seen in more than one place. So it is not asked where it is seen, but
+    whether everything outside of the claims is still there, in order: then all that differs is within them.
     """
     claims = _joined(claim for claim in map(claimed, names) if claim.path == path)
     found = hunks(path, before, after)

@@ -24,6 +24,10 @@ class NoRef(Missing):
     """The repository is there, the branch or commit is not."""
 
 
+class Unsafe(GitFailed):
+    """The repository holds objects that git does not take over, since they were made to do harm."""
+
+
 class Broken(Exception):
     """Our own copy of the repository is damaged: it is set aside, and fetched anew."""
 
@@ -37,6 +41,8 @@ def meant(failed: GitFailed) -> Exception:
         return Denied(words[-300:])
     if _MISSING.search(words):
         return Missing(words[-300:])
+    if "fsck error" in words:
+        return Unsafe("fetch", failed.code, words.encode())
     if is_broken(failed):
         return Broken(words[-300:])
     return Down(_AGAIN, f"git could not reach GitHub: {words[-300:]}")
