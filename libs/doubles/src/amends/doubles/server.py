@@ -32,6 +32,7 @@ class Server:
     def __init__(self, application: Application, at: socket.socket) -> None:
         config = uvicorn.Config(
             application,
+            interface="asgi3",
             log_level="critical",
             lifespan="off",
             ws="none",
