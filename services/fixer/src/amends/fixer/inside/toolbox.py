@@ -68,7 +68,7 @@ def below(asked: Asked) -> str:
 
 
 def listed(asked: Asked) -> str:
-    found = []
+    found: list[str] = []
     for path in walk(below(asked)):
         if len(found) == MOST_FOUND:
             found.append("[there are more: name a folder]")
