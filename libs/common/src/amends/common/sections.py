@@ -60,6 +60,7 @@ class GitHub(Section):
 
     api_url: Address = "https://api.github.com"
     graphql_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
+    git_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
     app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$")] = ""
     private_key: SecretStr = SecretStr("")
     private_key_file: Path | None = None
@@ -96,11 +97,29 @@ class GitHub(Section):
             or f"{self.rest.removesuffix('/v3') if self.rest.endswith('/api/v3') else self.rest}/graphql"
         )
 
+    @property
+    def git(self) -> str:
+        """The address below which git finds repositories: as given, or where GitHub and its Enterprise Server have it."""
+        return (self.git_url or self.rest.removesuffix("/api/v3").replace("//api.github.com", "//github.com")).rstrip(
+            "/"
+        )
+
     def key(self) -> str:
         """The App's private key, in PEM."""
         if self.private_key_file is not None:
             return self.private_key_file.read_text(encoding="ascii")
         return self.private_key.get_secret_value().replace("\\n", "\n")
+
+
+class Publisher(Section):
+    """In whose name commits are made, and how much one may hold. `folder` is below the data directory unless given."""
+
+    name: Annotated[str, Field(pattern=r"^[^\x00-\x1f<>\x7f]{1,100}$")] = "amends"
+    email: Annotated[str, Field(pattern=r"^[^\s<>\x00-\x1f\x7f]{3,200}$")] = "amends@noreply.invalid"
+    folder: Path | None = None
+    max_files: Annotated[int, Field(ge=1, le=1_000)] = 50
+    max_lines: Annotated[int, Field(ge=1, le=1_000_000)] = 5_000
+    max_bytes: Annotated[int, Field(ge=1, le=100_000_000)] = 500_000
 
 
 class Fetcher(Section):

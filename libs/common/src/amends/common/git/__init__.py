@@ -1,5 +1,6 @@
 """Git: the one home of its processes. Everything here works on bare repositories of our own, never on a work tree."""
 
+from amends.common.git.access import Access
 from amends.common.git.askpass import Remote
 from amends.common.git.process import GitFailed, GitMissing
 from amends.common.git.repository import (
@@ -18,6 +19,7 @@ from amends.common.git.repository import (
 )
 
 __all__ = [
+    "Access",
     "Author",
     "Commit",
     "Edit",
