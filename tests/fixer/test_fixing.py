@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from amends.common.events import FixFailed, FixPrepared, Judgement
+from amends.doubles.github.control.pulls import Inline
 from amends.doubles.model import ModelDouble
 from tests.support.asynchronous import asynchronous
 from tests.support.book import Book
@@ -19,7 +20,7 @@ def judgements(fact: FixPrepared | FixFailed) -> dict[str, Judgement]:
 
 @asynchronous
 async def test_suggestions_need_no_model_and_no_sandbox(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
-    inline = [{"path": "app.py", "line": 10, "body": suggests("line X")}]
+    inline: list[Inline] = [{"path": "app.py", "line": 10, "body": suggests("line X")}]
     scene.pull.review("bob", "changes_requested", "", inline)
     async with fixing(sqlite_book, scene, tmp_path, None) as bench:
         fact = await bench.fixed()
@@ -32,7 +33,7 @@ async def test_suggestions_need_no_model_and_no_sandbox(sqlite_book: Book, scene
 async def test_prose_is_worked_on_by_the_agent(
     sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble
 ) -> None:
-    inline = [{"path": "app.py", "line": 10, "body": "Please write it in capitals."}]
+    inline: list[Inline] = [{"path": "app.py", "line": 10, "body": "Please write it in capitals."}]
     scene.pull.review("bob", "changes_requested", "", inline)
     double.says(
         triages(item_1="actionable"),

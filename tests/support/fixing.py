@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from amends.common.envelope import Event
-from amends.common.events import AnyFact, CommentsFetched, FixFailed, FixPrepared
+from amends.common.events import AnyFact, FixFailed, FixPrepared
 from amends.common.policy import Overrides
 from amends.common.settings import Settings
 from amends.common.worker import addressed
@@ -50,7 +50,7 @@ class Bench:
         said = await self.slot.fix(event)
         for one in said:
             await self.slot.means.recorder.report(addressed(event, one))
-        return [one for one in said if not isinstance(one, CommentsFetched)]  # type: ignore[misc]
+        return list(said)
 
     async def fixed(self) -> FixPrepared | FixFailed:
         """From what is open on GitHub to how the attempt ended."""
@@ -75,8 +75,8 @@ async def fixing(
     book: Book, scene: Scene, folder: Path, double: ModelDouble | None, rules: Overrides = RULES, **settings: Any
 ) -> AsyncIterator[Bench]:
     """A fixer of these settings, under these rules."""
-    model = {"model": model_settings(double)} if double else {}
-    known = Settings(data_dir=folder, github=scene.app_settings, **model, **settings)
+    said = {"data_dir": folder, "github": scene.app_settings, "policy": Overrides(), **settings}
+    known = Settings.model_validate(said | ({"model": model_settings(double)} if double else {}))
     async with AsyncExitStack() as stack:
         desk = await stack.enter_async_context(at_work(book, scene, rules))
         claude = await stack.enter_async_context(Claude(known.model)) if double else None
