@@ -137,7 +137,7 @@ async def _others(
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
         if not settings.github.known:
             sys.stderr.write(
-                "amends: GitHub is not read, and nothing is fixed: set github.app_id and its private key, or github.token\n"
+                "amends: GitHub is not read, nothing is fixed: set github.app_id and its private key, or github.token\n"
             )
         yield
 
