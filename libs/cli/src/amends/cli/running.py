@@ -95,3 +95,19 @@ def fixer() -> None:
     from amends.fixer.app import serve
 
     raise click.exceptions.Exit(serve(settings()))
+
+
+@run.command(
+    epilog=examples("AMENDS_GITHUB_TOKEN=... amends run publisher --nats nats://nats:4222"),
+)
+@placed("data_dir", "nats_url", "ops_port")
+def publisher() -> None:
+    """Write to GitHub: push the commits that fixes become, and resolve the threads that they serve.
+
+    It needs `contents: write`, no more than `pull_requests: read` beside it, and git on this machine. Commits are made
+    in the name of `publisher.name` and `publisher.email`; `github.git_url` says where repositories are, if that is not
+    where `github.api_url` is.
+    """
+    from amends.publisher.app import serve
+
+    raise click.exceptions.Exit(serve(settings()))

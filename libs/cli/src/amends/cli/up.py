@@ -19,6 +19,7 @@ from amends.cli import child
 from amends.comment_fetcher import app as comment_fetcher
 from amends.common.bus.embedded import EmbeddedServer, NotStarted, write_private
 from amends.common.bus.link import Link
+from amends.common.git import GitMissing
 from amends.common.github.client import Nobody
 from amends.common.log import LogUnreachable
 from amends.common.log.engine import database, named
@@ -30,12 +31,13 @@ from amends.evaluator.following import followed
 from amends.evaluator.recorder import LocalRecorder
 from amends.evaluator.relay import STOPPED
 from amends.gateway import app as gateway
+from amends.publisher import app as publisher
 
 log = logging.getLogger(__name__)
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 STUCK_SECONDS = 15.0
 Beside: TypeAlias = Callable[[Evaluator, str], AbstractAsyncContextManager[None]]
-_UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed, Nobody)
+_UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed, Nobody, GitMissing)
 
 
 class InUse(Exception):
@@ -134,6 +136,9 @@ async def _others(
             fixer_url = server.url("fixer") if server else settings.nats_address
             fixer = await stack.enter_async_context(child.fixing(settings, fixer_url))
             evaluator.beside.append(fixer.checks)
+            nats_url = server.url(publisher.SERVICE) if server else settings.nats_address
+            publishing = await stack.enter_async_context(_publishing(settings, nats_url, evaluator))
+            evaluator.beside.append(publishing.checks)
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
         if not settings.github.known:
             sys.stderr.write(
@@ -151,6 +156,18 @@ async def _fetching(settings: Settings, nats_url: str, evaluator: Evaluator) -> 
         following = partial(asyncio.to_thread, followed, evaluator.log)
         async with comment_fetcher.fetching(settings, recorder, following, link) as fetcher:
             yield fetcher
+    finally:
+        await link.close()
+
+
+@asynccontextmanager
+async def _publishing(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[publisher.Publishing]:
+    """The publisher, in the same way."""
+    recorder = LocalRecorder(evaluator.recorder, publisher.SERVICE, evaluator.log.blob)
+    link = await Link(nats_url, publisher.SERVICE).open()
+    try:
+        async with publisher.publishing(settings, recorder, link) as working:
+            yield working
     finally:
         await link.close()
 

@@ -99,7 +99,7 @@ class GitHub(Section):
 
     @property
     def git(self) -> str:
-        """The address below which git finds repositories: as given, or where GitHub and its Enterprise Server have it."""
+        """The address below which repositories are: as given, or where GitHub and its Enterprise Server have them."""
         return (self.git_url or self.rest.removesuffix("/api/v3").replace("//api.github.com", "//github.com")).rstrip(
             "/"
         )

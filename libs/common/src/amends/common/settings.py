@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from amends.common.policy import Id, Overrides
-from amends.common.sections import Fetcher, Fixer, Gateway, GitHub, Model, Sandbox
+from amends.common.sections import Fetcher, Fixer, Gateway, GitHub, Model, Publisher, Sandbox
 
 FILE = Path("amends.toml")
 PREFIX = "AMENDS_"
@@ -63,6 +63,7 @@ class Settings(BaseModel):
     fixer: Fixer = Fixer()
     model: Model = Model()
     sandbox: Sandbox = Sandbox()
+    publisher: Publisher = Publisher()
     policy: Overrides = Overrides()
 
     @model_validator(mode="before")

@@ -54,7 +54,10 @@ _OPTIONS = [part for setting in _SETTINGS for part in ("-c", setting)]
 
 
 class GitMissing(Exception):
-    """There is no git on this machine: install it."""
+    """There is no git on this machine."""
+
+    def __init__(self) -> None:
+        super().__init__(f"there is no git in {_SEARCHED}: install it")
 
 
 class GitFailed(Exception):

@@ -23,6 +23,7 @@ from amends.common.git import askpass
 from amends.common.git.askpass import Remote
 from amends.common.git.process import SECONDS, Call, Done, GitFailed, run, started
 from amends.common.git.remotely import is_broken, meant
+from amends.common.github.errors import Down
 
 _ZERO = "0" * 40
 _LONGEST_BLOB = 64 * 1024 * 1024
@@ -330,10 +331,10 @@ class Repository:
         options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", lease)
         try:
             done = await self._remotely(
-                remote, "push", *options, remote.url, f"{sha}:refs/heads/{branch}", expected=(0, 1, 128)
+                remote, "push", *options, remote.url, f"{sha}:refs/heads/{branch}", expected=(0, 1)
             )
-        except GitFailed as failed:
-            return Unknown(failed.words)
+        except Down as down:
+            return Unknown(str(down))
         return _outcome(done)
 
     async def _remotely(self, remote: Remote, *arguments: str, expected: Sequence[int] = (0,)) -> Done:
@@ -345,8 +346,6 @@ class Repository:
                         seconds=_REMOTE_SECONDS, expected=expected,
                     )  # fmt: skip
                 except GitFailed as failed:
-                    if arguments[0] == "push":
-                        raise
                     raise meant(failed) from failed
 
     async def _git(
