@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from amends.cli import child
 from amends.comment_fetcher import app as comment_fetcher
 from amends.common.bus.embedded import EmbeddedServer, NotStarted, write_private
 from amends.common.bus.link import Link
@@ -132,12 +133,17 @@ async def _others(
             nats_url = server.url(comment_fetcher.SERVICE) if server else settings.nats_address
             fetcher = await stack.enter_async_context(_fetching(settings, nats_url, evaluator))
             evaluator.beside.append(fetcher.checks)
+            fixer_url = server.url("fixer") if server else settings.nats_address
+            fixer = await stack.enter_async_context(child.fixing(settings, fixer_url))
+            evaluator.beside.append(fixer.checks)
             nats_url = server.url(publisher.SERVICE) if server else settings.nats_address
             publishing = await stack.enter_async_context(_publishing(settings, nats_url, evaluator))
             evaluator.beside.append(publishing.checks)
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
         if not settings.github.known:
-            sys.stderr.write("amends: GitHub is not read: set github.app_id and its private key, or github.token\n")
+            sys.stderr.write(
+                "amends: GitHub is not read, nothing is fixed: set github.app_id and its private key, or github.token\n"
+            )
         yield
 
 

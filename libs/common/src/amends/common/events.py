@@ -536,6 +536,7 @@ class CommentsFetched(Step):
     """All feedback, collected: the index of items here, their texts in a blob.
 
     `seen` names every comment that was looked at, trusted or not, as `seen_as` does: a hint that comes late is no news.
+    `rules` are the request's, for whoever works on it next.
     """
 
     by = ("comment-fetcher", "cli")
@@ -547,6 +548,7 @@ class CommentsFetched(Step):
     strangers: Many[Id] = ()
     left_out: LeftOut = LeftOut()
     conflicts: Many[Name] = ()
+    rules: Policy | None = None
 
     @property
     def key(self) -> str:
