@@ -220,6 +220,7 @@ class Prepared:
     changes: tuple[Change, ...]
     verdicts: tuple[Verdict, ...]
     mark: Mark
+    credits: tuple[Author, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -699,7 +700,7 @@ def _worked(
             loop = _reserved(loop, fact, mark, cycle.rules)
             return changed(loop, cycle=replace(cycle, claim=claim), workspace=fact.workspace or loop.workspace)
         case FixPrepared():
-            prepared = Prepared(fact.base, fact.changes, fact.verdicts, mark)
+            prepared = Prepared(fact.base, fact.changes, fact.verdicts, mark, fact.credits)
             cycle = replace(cycle, prepared=prepared, claim=None, outage=0, outages=0)
             return changed(_settled(loop, fact.usage), cycle=cycle)
         case FixFailed():
