@@ -312,13 +312,13 @@ class Repository:
             "--no-auto-gc",
             "--force",
         )
-        await self._remotely(remote, "fetch", *options, remote.url, *refs)
+        await self._remotely(remote, "fetch", *options, remote.address, *refs)
 
     async def heads(self, remote: Remote, *branches: str) -> Mapping[str, str]:
         """Where these branches are now; those that are not there are not in it."""
         await self.ensure()
         done = await self._remotely(
-            remote, "ls-remote", "--heads", remote.url, *(f"refs/heads/{one}" for one in branches)
+            remote, "ls-remote", "--heads", remote.address, *(f"refs/heads/{one}" for one in branches)
         )
         lines = (line.partition("\t") for line in done.out.decode(errors="replace").splitlines())
         return {ref.removeprefix("refs/heads/"): sha for sha, _, ref in lines}
@@ -331,7 +331,7 @@ class Repository:
         options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", lease)
         try:
             done = await self._remotely(
-                remote, "push", *options, remote.url, f"{sha}:refs/heads/{branch}", expected=(0, 1)
+                remote, "push", *options, remote.address, f"{sha}:refs/heads/{branch}", expected=(0, 1)
             )
         except Down as down:
             return Unknown(str(down))
