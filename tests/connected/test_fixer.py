@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from amends.cli.child import environment
+from amends.cli.child import Child, environment
 from amends.cli.child import fixing as child_fixing
 from amends.comment_fetcher.app import fetching
 from amends.common.bus.reporter import NatsRecorder
 from amends.common.policy import Overrides
 from amends.common.sections import Fetcher, Gateway, Model
 from amends.common.settings import Settings
-from amends.doubles.model import ModelDouble
+from amends.doubles.model import ModelDouble, Says
 from amends.evaluator.app import run
 from amends.publisher.app import publishing
 from tests.support.asynchronous import asynchronous, until
@@ -32,7 +32,7 @@ RULES = Overrides(repositories=("acme/widget",), settle_seconds=0)
 
 
 @asynccontextmanager
-async def at_work(known: Settings, server: NatsServer) -> AsyncIterator[None]:
+async def at_work(known: Settings, server: NatsServer) -> AsyncIterator[Child]:
     """All services, each with nothing but the bus; the fixer in a process of its own."""
     stop = asyncio.Event()
     evaluating = asyncio.create_task(run(known, server.url, stop))
@@ -41,9 +41,9 @@ async def at_work(known: Settings, server: NatsServer) -> AsyncIterator[None]:
         async with (
             fetching(known, reader, reader.followed, one),
             publishing(known, writer, other),
-            child_fixing(known, server.url),
+            child_fixing(known, server.url) as child,
         ):
-            yield
+            yield child
     stop.set()
     await evaluating
 
@@ -67,6 +67,27 @@ async def test_a_review_becomes_a_commit_through_processes_and_the_bus(
     content = scene.repo.read("app.py", "feature") or b""
     assert content.splitlines()[7] == b"LINE 8"
     assert content.splitlines()[9] == b"line X"
+
+
+@asynchronous
+async def test_rel_04_a_fixer_that_is_killed_in_the_middle_leaves_one_commit(
+    sqlite_url: str, nats: NatsServer, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    scene.pull.review("bob", "changes_requested", "", [{"path": "app.py", "line": 10, "body": "Louder."}])
+    work = triages(item_1="actionable"), edits("app.py", "line ten", "LINE TEN"), reports(item_1=("app.py:10-10",))
+    double.says(work[0], work[1], Says(("thinking",), seconds=20), *work)
+    known = Settings(
+        database=sqlite_url, policy=RULES, github=scene.app_settings, data_dir=tmp_path, ack_seconds=2,
+        fetcher=Fetcher(mode="poll", poll_seconds=1), model=model_settings(double),
+    )  # fmt: skip
+    commits = len(scene.repo.log("feature"))
+    async with at_work(known, nats) as child:
+        await until(lambda: len(double.asked) == 3, 15)
+        assert child.process is not None
+        child.process.kill()
+        await until(lambda: len(scene.repo.log("feature")) > commits, 20)
+    assert (scene.repo.read("app.py", "feature") or b"").splitlines()[9] == b"LINE TEN"
+    assert len(scene.repo.log("feature")) == commits + 1
 
 
 def test_inv_21_the_child_is_told_what_it_needs_and_nothing_else(tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from amends.common.sections import Sandbox as Walls
 from amends.fixer.bubblewrap import Bubblewrap
 from amends.fixer.sandbox import Bounds, Command, Ended, Ran, SandboxUnavailable, shell
+from amends.fixer.walls import Walled
 from tests.support.asynchronous import asynchronous
 from tests.support.sandbox import BOUNDS, sandbox
 
@@ -58,6 +60,23 @@ async def test_inv_44_a_sandbox_that_holds_says_so() -> None:
 async def test_inv_44_without_a_program_nothing_runs_and_the_remedy_is_said(tmp_path: Path) -> None:
     with pytest.raises(SandboxUnavailable, match="no sandbox can be made here"):
         await Bubblewrap(tmp_path / "none").prove()
+
+
+@asynchronous
+async def test_inv_44_nothing_runs_before_the_walls_have_held(workspace: Path) -> None:
+    walls = Walled(Walls())
+    with pytest.raises(SandboxUnavailable, match="not tried yet"):
+        await walls.run(workspace, shell("true"))
+    assert await walls.tried() == ""
+    assert (await walls.run(workspace, shell("true"))).passed
+
+
+@asynchronous
+async def test_inv_44_walls_that_do_not_hold_are_tried_again_and_run_nothing(workspace: Path) -> None:
+    walls = Walled(Walls(bwrap=Path("/usr/bin/false")))
+    assert "no sandbox can be made here" in await walls.tried()
+    with pytest.raises(SandboxUnavailable, match="no sandbox"):
+        await walls.run(workspace, shell("true"))
 
 
 @asynchronous

@@ -14,9 +14,10 @@ from amends.common.policy import Overrides
 from amends.common.settings import Settings
 from amends.common.worker import addressed
 from amends.doubles.model import Asked, ModelDouble, Says, Uses, calls
-from amends.fixer.app import Walled, means
+from amends.fixer.app import means
 from amends.fixer.fixing import Slot
 from amends.fixer.model import Claude
+from amends.fixer.walls import Walled
 from tests.support.book import Book
 from tests.support.fetching import RULES, BookRecorder, Desk, at_work
 from tests.support.github import Scene

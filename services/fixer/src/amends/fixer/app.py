@@ -22,56 +22,18 @@ from amends.common.github.auth import CLONING
 from amends.common.github.client import Client, Nobody
 from amends.common.logs import set_up
 from amends.common.ops import Ops, OpsNotServed
-from amends.common.sections import Sandbox as Walls
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 from amends.fixer.attempt import Means
-from amends.fixer.bubblewrap import Bubblewrap, found
 from amends.fixer.dialogue import Model
 from amends.fixer.fixing import Slot
-from amends.fixer.sandbox import MIB, Bounds, Sandbox, SandboxUnavailable
+from amends.fixer.sandbox import SandboxUnavailable
+from amends.fixer.walls import Walled
 from amends.fixer.workspaces import Workspaces
 
 log = logging.getLogger(__name__)
 SERVICE: Reporter = "fixer"
 OK, USAGE, UNREACHABLE = 0, 2, 3
-_PROVED_FOR = 600.0  # seconds until walls that held are tried again; those that did not are tried every time
-
-
-@dataclass
-class Walled:
-    """A sandbox, and whether it holds here."""
-
-    settings: Walls
-    trouble: str = "not tried yet"
-    _until: float = 0.0
-    _trying: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def sandbox(self) -> Sandbox:
-        """The sandbox of the settings; raises SandboxUnavailable when there is no program for it."""
-        known = self.settings
-        bounds = Bounds(
-            seconds=known.seconds,
-            memory=known.memory_mb * MIB,
-            processes=known.processes,
-            disk=known.disk_mb * MIB,
-            scratch=known.scratch_mb * MIB,
-        )
-        return Bubblewrap(found(known.bwrap), bounds, known.readable)
-
-    async def tried(self) -> str:
-        """Why it does not hold; nothing when it does."""
-        async with self._trying:
-            if time.monotonic() < self._until:
-                return ""
-            try:
-                await self.sandbox().prove()
-            except SandboxUnavailable as error:
-                self.trouble = str(error)
-                log.warning("no code of anybody runs here", extra={"error": self.trouble[:400]})
-            else:
-                self.trouble, self._until = "", time.monotonic() + _PROVED_FOR
-            return self.trouble
 
 
 @dataclass
@@ -95,7 +57,7 @@ def means(settings: Settings, client: Client, recorder: Recorder, walls: Walled,
     return Means(
         recorder=recorder, client=client, access=Access(client, CLONING),
         repositories=Repositories(root / "repositories"), workspaces=Workspaces(root / "workspaces"),
-        spare=Workspaces(root / "base"), sandbox=walls.sandbox(), trouble=walls.tried, model=model,
+        spare=Workspaces(root / "base"), sandbox=walls, trouble=walls.tried, model=model,
         secrets=settings.secrets,
     )  # fmt: skip
 

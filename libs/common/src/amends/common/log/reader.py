@@ -105,7 +105,7 @@ class Log:
         """How many loops stand where."""
         query = select(loops.c.status, func.count()).where(loops.c.kind == "change").group_by(loops.c.status)
         with self._reading() as connection:
-            return dict(connection.execute(query).tuples().all())
+            return {name: count for name, count in connection.execute(query)}  # noqa: C416 - a row is no pair to dict()
 
     def blocked(self) -> list[str]:
         """The loops that wait for the installation."""
