@@ -7,7 +7,6 @@ import asyncio
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -36,8 +35,8 @@ def git(score: Score, rounds: int) -> None:
         ):
             ours = asyncio.run(cloning.warm(big, Path(folder), rounds))
             clones = {
-                name: [_timed(lambda: cloning.by_clone(big, Path(folder, "clone"), options)) for _ in range(rounds)]
-                for name, options in {"clone": (), "clone --depth 1": ("--depth", "1")}.items()
+                "clone": _all(rounds, big, Path(folder, "whole"), ()),
+                "clone --depth 1": _all(rounds, big, Path(folder, "shallow"), ("--depth", "1")),
             }
         for name, seconds in {"amends": ours, **clones}.items():
             row(name, place, f"{median(seconds) * 1_000:.1f}")
@@ -54,10 +53,8 @@ def suggestions(score: Score, rounds: int) -> None:
     score.at_most("seconds to fix.pushed", median(seconds), 1.0)
 
 
-def _timed(act: Callable[[], None]) -> float:
-    began = time.perf_counter()
-    act()
-    return time.perf_counter() - began
+def _all(rounds: int, big: cloning.Big, folder: Path, options: tuple[str, ...]) -> list[float]:
+    return [cloning.by_clone(big, folder, options) for _ in range(rounds)]
 
 
 COMPARISONS: dict[str, Callable[[Score, int], None]] = {"git": git, "suggestions": suggestions}

@@ -109,10 +109,11 @@ def test_inv_42_a_branch_that_moves_right_before_the_push_is_left_alone(
         scene.double.before_request = lambda asked: act(crew) if "git-receive-pack" in asked.path and not heads else 0
         await crew.publish()
 
-    def act(crew: Crew) -> object:
+    def act(crew: Crew) -> bool:
         heads.append("")
         how(crew)
         heads[0] = scene.repo.branches["feature"]
+        return True
 
     heads: list[str] = []
     assert refused(sqlite_book, scene, tmp_path, story).reason is Failure.MOVED
@@ -125,9 +126,10 @@ def test_rel_21_a_branch_that_is_gone_is_not_made_again(sqlite_book: Book, scene
         scene.double.before_request = lambda asked: act() if "git-upload-pack" in asked.path else 0
         await crew.publish()
 
-    def act() -> None:
+    def act() -> bool:
         if "feature" in scene.repo.branches:
             scene.repo.delete_branch("feature")
+        return True
 
     assert refused(sqlite_book, scene, tmp_path, story).reason is Failure.BRANCH_GONE
     assert "feature" not in scene.repo.branches

@@ -16,7 +16,7 @@ ORDINARY = [
 
 
 def altered(path: str, old: bytes | None, new: bytes | None) -> Altered:
-    return Altered(path, old if old is None else "100644", old, new if new is None else "100644", new)  # type: ignore[arg-type]
+    return Altered(path, old if old is None else "100644", old, new if new is None else "100644", new)
 
 
 def kinds(*changes: Altered, rules: Rules | None = None, claims: list[str] | None = None) -> set[str]:

@@ -201,7 +201,20 @@ def test_rel_22_a_broken_copy_is_made_anew(scene: Scene, ours: Repository, remot
         return await fetched(ours, remote)
 
     assert asyncio.run(again()) == scene.pull.head
-    assert (ours.folder.with_suffix(".broken") / "why.txt").exists()
+    assert (ours.folder.with_suffix(".broken1") / "why.txt").exists()
+
+
+def test_what_was_set_aside_outlives_every_break(scene: Scene, ours: Repository, remote: Remote) -> None:
+    async def thrice() -> None:
+        await ours.aside("1-pr-1", await fetched(ours, remote))
+        for _ in range(3):
+            await ours.renew("once more")
+
+    asyncio.run(thrice())
+    assert (ours.folder.with_suffix(".broken1") / "refs/amends/aside/1-pr-1/1").exists()
+    assert sorted(path.name for path in ours.folder.parent.glob("*.broken*")) == [
+        f"{scene.repo.id}.broken{number}" for number in (1, 2)
+    ]
 
 
 def test_what_is_set_aside_is_never_overwritten(scene: Scene, ours: Repository, remote: Remote) -> None:

@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha1
 from pathlib import Path
@@ -144,12 +144,22 @@ def remove(root: Path, sight: Sight, wanted: Mapping[str, str]) -> None:
                 shutil.rmtree(target)
             else:
                 target.unlink()
-    needed = {above for path in wanted for above in _above(path)}
-    for folder in sorted(sight.folders - needed, reverse=True):
+    for folder in sorted(sight.folders - folders_of(wanted), reverse=True):
         (root / folder).rmdir()
 
 
-def put(root: Path, path: str, mode: str, bytes_: bytes) -> None:
+def folders_of(paths: Iterable[str]) -> frozenset[str]:
+    """The folders that files of these names are in."""
+    found: set[str] = set()
+    for path in paths:
+        above = path.rpartition("/")[0]
+        while above and above not in found:
+            found.add(above)
+            above = above.rpartition("/")[0]
+    return frozenset(found)
+
+
+def put(root: Path, path: str, mode: str, bytes_: bytes) -> Thing:
     """A new file in the place of whatever file is there: another name of that one keeps its bytes."""
     target = root / path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -158,22 +168,20 @@ def put(root: Path, path: str, mode: str, bytes_: bytes) -> None:
     with os.fdopen(file, "wb") as made:
         made.write(bytes_)
         os.fchmod(made.fileno(), 0o755 if mode == "100755" else 0o644)
+        written = os.fstat(made.fileno())
     fresh.replace(target)
+    return Thing(mode, blob_of(bytes_), Print(len(bytes_), 0, written.st_ino))  # so new that it is read again
 
 
-def set_mode(root: Path, path: str, mode: str) -> None:
+def set_mode(root: Path, path: str, thing: Thing) -> Thing:
     """The mode of a file that has the right bytes already."""
-    (root / path).chmod(0o755 if mode == "100755" else 0o644, follow_symlinks=True)
+    (root / path).chmod(0o755 if thing.mode == "100755" else 0o644)
+    return thing._replace(print=thing.print._replace(changed=0))
 
 
 def blob_of(content_: bytes) -> str:
     """The name that git gives to these bytes."""
     return sha1(b"blob %d\0" % len(content_) + content_, usedforsecurity=False).hexdigest()
-
-
-def _above(path: str) -> Iterator[str]:
-    parts = path.split("/")
-    return ("/".join(parts[:end]) for end in range(1, len(parts)))
 
 
 def _hashed(name: str, folder: int) -> str:

@@ -26,7 +26,7 @@ from amends.common.gate import Altered
 from amends.common.gate.paths import unfit
 from amends.common.git import Author, Edit, Entry, Repository
 from amends.fixer import standing
-from amends.fixer.standing import LINK, NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
+from amends.fixer.standing import NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
 
 _PLAIN = {"100644", "100755"}
 _KEPT, _ASIDE = ".kept", ".aside"
@@ -188,21 +188,18 @@ class Workspaces:
             raise TooMuch(f"the repository has {len(wanted)} files, at most {self._quota.files} are taken")
         await asyncio.to_thread(standing.remove, path, now, {name: entry.mode for name, entry in wanted.items()})
         missing: dict[str, list[str]] = {}
-        turned = 0
+        things = {name: thing for name, thing in now.things.items() if name in wanted and thing.mode in _PLAIN}
         for name, entry in wanted.items():
             thing = now.things.get(name)
             if thing is None or thing.mode not in _PLAIN or thing.blob != entry.blob:
                 missing.setdefault(entry.blob, []).append(name)
             elif thing.mode != entry.mode:
-                standing.set_mode(path, name, entry.mode)
-                turned += 1
+                things[name] = standing.set_mode(path, name, thing._replace(mode=entry.mode))
         async with aclosing(repository.contents(missing)) as contents:
             async for blob, content in contents:
                 for name in missing[blob]:
-                    standing.put(path, name, wanted[name].mode, content)
-        if not missing and not turned and len(now.things) == len(wanted):
-            return now
-        return await asyncio.to_thread(standing.seen, path, _trusted(now, wanted), self._quota)
+                    things[name] = standing.put(path, name, wanted[name].mode, content)
+        return Sight(things, standing.folders_of(wanted))
 
     # --- what we know ------------------------------------------------------------------------------------------------
 
@@ -283,8 +280,3 @@ def _is_shown(path: str, entry: Entry) -> bool:
 
 def _same(thing: Thing, other: Thing | None) -> bool:
     return other is not None and (thing.mode, thing.blob) == (other.mode, other.blob)
-
-
-def _trusted(now: Sight, wanted: Mapping[str, Entry]) -> Mapping[str, Thing]:
-    """What need not be read again: files that stayed as they were."""
-    return {path: thing for path, thing in now.things.items() if thing.mode != LINK and path in wanted}

@@ -19,11 +19,10 @@ USER = "x-access-token"
 _PREFIX = "askpass-"
 _SCRIPT = """#!/bin/sh
 case "$1" in
-  "Username for '$AMENDS_ASKED': ") echo %(user)s ;;
   "Password for '$AMENDS_ASKED_AS': ") exec cat "$AMENDS_ASKED_FILE" ;;
   *) echo "refusing to tell a password to anybody else" >&2; exit 1 ;;
 esac
-""" % {"user": USER}  # noqa: UP031 - the script is full of braces' likes
+"""
 
 
 class Remote(NamedTuple):
@@ -34,6 +33,11 @@ class Remote(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Remote({self.url!r})"
+
+    @property
+    def address(self) -> str:
+        """As git is given it: who asks is in it, so that only the password is asked for."""
+        return self.url.replace("://", f"://{USER}@", 1) if self.token else self.url
 
     @property
     def scheme(self) -> str:
@@ -66,7 +70,6 @@ def told(folder: Path, remote: Remote) -> Iterator[Mapping[str, str]]:
         _write(script, _SCRIPT, 0o700)
         yield {
             "GIT_ASKPASS": str(script),
-            "AMENDS_ASKED": f"{parts.scheme}://{parts.netloc}",
             "AMENDS_ASKED_AS": f"{parts.scheme}://{USER}@{parts.netloc}",
             "AMENDS_ASKED_FILE": str(secret),
         }

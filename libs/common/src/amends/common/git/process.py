@@ -42,7 +42,8 @@ _FORGIVEN = ("badTimezone", "missingSpaceBeforeDate", "zeroPaddedFilemode", "mis
 _SETTINGS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
     "core.pager=cat", "core.quotePath=false", "core.protectHFS=true", "core.protectNTFS=true",
-    "core.logAllRefUpdates=false", "credential.helper=", "credential.interactive=false", "protocol.allow=never",
+    "core.logAllRefUpdates=false", "credential.helper=", "credential.interactive=false",
+    "http.proactiveAuth=basic", "protocol.allow=never",
     "http.followRedirects=initial", "http.lowSpeedLimit=1000", "http.lowSpeedTime=30",
     "submodule.recurse=false", "fetch.recurseSubmodules=false", "push.recurseSubmodules=no",
     "fetch.writeCommitGraph=false",

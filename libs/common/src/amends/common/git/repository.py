@@ -125,9 +125,10 @@ class Repository:
                 await self._git("init", "--bare", "--quiet", "--template=", "--initial-branch=amends")
 
     async def renew(self, why: str) -> None:
-        """Begin anew beside what is broken, of which the latest is kept for whoever wants to look at it."""
+        """Begin anew beside what is broken: the latest is kept, and every one in which something was set aside."""
         async with self.locked():
-            broken = self.folder.with_suffix(".broken")
+            places = (self.folder.with_suffix(f".broken{number}") for number in count(1))
+            broken = next(place for place in places if not _holds_aside(place))
             await asyncio.to_thread(shutil.rmtree, broken, ignore_errors=True)
             await asyncio.to_thread(os.replace, self.folder, broken)
             (broken / "why.txt").write_text(f"{why[:1000]}\n", encoding="utf-8")
@@ -312,13 +313,13 @@ class Repository:
             "--no-auto-gc",
             "--force",
         )
-        await self._remotely(remote, "fetch", *options, remote.url, *refs)
+        await self._remotely(remote, "fetch", *options, remote.address, *refs)
 
     async def heads(self, remote: Remote, *branches: str) -> Mapping[str, str]:
         """Where these branches are now; those that are not there are not in it."""
         await self.ensure()
         done = await self._remotely(
-            remote, "ls-remote", "--heads", remote.url, *(f"refs/heads/{one}" for one in branches)
+            remote, "ls-remote", "--heads", remote.address, *(f"refs/heads/{one}" for one in branches)
         )
         lines = (line.partition("\t") for line in done.out.decode(errors="replace").splitlines())
         return {ref.removeprefix("refs/heads/"): sha for sha, _, ref in lines}
@@ -331,7 +332,7 @@ class Repository:
         options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", lease)
         try:
             done = await self._remotely(
-                remote, "push", *options, remote.url, f"{sha}:refs/heads/{branch}", expected=(0, 1)
+                remote, "push", *options, remote.address, f"{sha}:refs/heads/{branch}", expected=(0, 1)
             )
         except Down as down:
             return Unknown(str(down))
@@ -363,6 +364,12 @@ class Repository:
 def broken(error: Exception) -> bool:
     """Whether this says that our own copy is damaged."""
     return isinstance(error, GitFailed) and is_broken(error)
+
+
+def _holds_aside(folder: Path) -> bool:
+    packed = folder / "packed-refs"
+    named = packed.read_bytes() if packed.exists() else b""
+    return (folder / "refs/amends/aside").exists() or b" refs/amends/aside/" in named
 
 
 def _taken(lock: int) -> bool:
