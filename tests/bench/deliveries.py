@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tests.contract.examples import Json, examples
 
-SECRET = "the secret of the bench"
+SECRET = "the secret of the bench"  # noqa: S105 - opens nothing
 REPOSITORY = "Codertocat/Hello-World"
 SIZE = 25_000
 COMMENTS = 4  # of each review

@@ -274,7 +274,7 @@ async def lit(crew: Crew, fuse: Fuse) -> None:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("nth", range(1, 27))
+@pytest.mark.parametrize("nth", range(1, 18))
 def test_rel_04_killed_anywhere_there_is_one_commit_and_the_same_end(
     sqlite_book: Book, scene: Scene, tmp_path: Path, nth: int, after: bool
 ) -> None:
@@ -292,4 +292,4 @@ def test_rel_04_killed_anywhere_there_is_one_commit_and_the_same_end(
     crew, fuse = asyncio.run(story())
     assert (len(crew.keys), crew.count(FixPushed), crew.count(CycleFinished)) == (1, 1, 1)
     assert (crew.last(FixPushed).sha, crew.book.log.outstanding("publisher")) == (scene.pull.head, [])
-    assert fuse.calls >= min(nth, 20)  # all calls of a push are among those where it ends here
+    assert fuse.calls >= min(nth, 16)  # a push has sixteen calls: it ended in each of them, and once not at all
