@@ -274,11 +274,11 @@ async def lit(crew: Crew, fuse: Fuse) -> None:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("nth", range(1, 27))
+@pytest.mark.parametrize("nth", range(1, 18))
 def test_rel_04_killed_anywhere_there_is_one_commit_and_the_same_end(
     sqlite_book: Book, scene: Scene, tmp_path: Path, nth: int, after: bool
 ) -> None:
-    async def story() -> Crew:
+    async def story() -> tuple[Crew, Fuse]:
         fuse = Fuse(nth, after=after)
         async with publishing(sqlite_book, scene, tmp_path) as crew:
             await crew.fix({"app.py": WHAT})
@@ -287,21 +287,9 @@ def test_rel_04_killed_anywhere_there_is_one_commit_and_the_same_end(
             except Killed:
                 async with Client(scene.app_settings, PUBLISHING) as client:
                     await crew_of(crew.desk, client, tmp_path / "publisher").publish()
-            return crew
+            return crew, fuse
 
-    crew = asyncio.run(story())
+    crew, fuse = asyncio.run(story())
     assert (len(crew.keys), crew.count(FixPushed), crew.count(CycleFinished)) == (1, 1, 1)
     assert (crew.last(FixPushed).sha, crew.book.log.outstanding("publisher")) == (scene.pull.head, [])
-
-
-def test_rel_04_no_call_of_a_push_lies_behind_those_where_it_was_killed(
-    sqlite_book: Book, scene: Scene, tmp_path: Path
-) -> None:
-    async def story() -> Fuse:
-        fuse = Fuse(1_000, after=False)
-        async with publishing(sqlite_book, scene, tmp_path) as crew:
-            await crew.fix({"app.py": WHAT})
-            await lit(crew, fuse)
-        return fuse
-
-    assert 10 < asyncio.run(story()).calls <= 26
+    assert fuse.calls >= min(nth, 16)  # a push has sixteen calls: it ended in each of them, and once not at all
