@@ -206,7 +206,11 @@ class Log:
     def _reading(self) -> Iterator[Connection]:
         try:
             with self._engine.connect() as connection:
-                yield connection
+                try:
+                    yield connection
+                except BaseException:  # what was broken off may keep an old view of the log open
+                    connection.invalidate()
+                    raise
         except DBAPIError as error:
             raise LogUnreachable(wrong(self._url, error)) from error
 
