@@ -45,6 +45,7 @@ PURE = [
     "amends.common.policy",
     "amends.common.redaction",
     "amends.common.rows",
+    "amends.common.situation",
     "amends.common.standing",
     "amends.common.state",
     "amends.common.upcast",
@@ -65,6 +66,8 @@ PURE = [
     "amends.gateway.payloads",
     "amends.gateway.pulls",
     "amends.gateway.signatures",
+    "amends.notifier.messages",
+    "amends.notifier.words",
 ]
 STDLIB = [
     *["__future__", "base64", "bisect", "collections", "contextlib", "dataclasses", "datetime", "enum", "functools"],
