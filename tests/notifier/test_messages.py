@@ -104,7 +104,7 @@ def hostile(text: str) -> Situation:
     spots = {f"thread/{n}": Spot(name=name, url=name, left=left) for n, left in enumerate(("was put aside", "x"))}
     return Situation(
         loop="1-pr-7", full_name="octo/shop", number=7, title=name, url=name, head=HEAD, status=Status.NEEDS_HUMAN,
-        why=text, next=text, cycle=1, history=(text,), items=spots, spent=Usage(),
+        why=text, next=text, used=1, history=(text,), items=spots, spent=Usage(),
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ class Situation(Part):
     closed: str = ""
     why: str = ""
     next: str = ""
-    cycle: Count = 0
+    running: bool = False
     used: Count = 0
     allowed: Count = 0
     spent: Usage = Usage()
@@ -110,7 +110,7 @@ def situation(loop: Loop, policy: Policy) -> Situation:
         closed=loop.closed,
         why=why(loop, policy, stands),
         next=next_step(loop, stands),
-        cycle=loop.n,
+        running=loop.cycle is not None,
         used=loop.used,
         allowed=policy.max_cycles + loop.granted,
         spent=loop.spent,

@@ -67,7 +67,6 @@ _STANDS: dict[Status, str] = {
     Status.PAUSED: "paused",
     Status.DONE: "done",
 }
-_RUNNING = {Status.COLLECTING, Status.FIXING, Status.PUSHING}
 _DONE: dict[Judgement, str] = {
     Judgement.ANSWERED: "Answered; nothing had to change.",
     Judgement.DECLINED: "Not done.",
@@ -156,7 +155,8 @@ class Messages:
     def card(self) -> Note:
         """Where the loop stands, edited in place."""
         now, marker = self._now, mark(self._now.loop, CARD)
-        cycles = f" Cycle {now.used + (now.status in _RUNNING)} of {now.allowed}." if now.cycle else ""
+        number = now.used + now.running
+        cycles = f" Cycle {number} of {now.allowed}." if number else ""
         counts = [(name, sum(one.judgement is name for one in now.items.values())) for name in Judgement]
         judged = ", ".join(f"{count} {_SHORT[name]}" for name, count in counts if count)
         unjudged = sum(one.left == "has no verdict yet" for one in now.items.values())

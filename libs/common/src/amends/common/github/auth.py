@@ -27,6 +27,7 @@ READING: Permissions = (
     ("checks", "read"), ("contents", "read"), ("issues", "read"), ("metadata", "read"), ("pull_requests", "read"),
     ("statuses", "read"),
 )  # fmt: skip
+TELLING: Permissions = (("issues", "write"), ("metadata", "read"), ("pull_requests", "write"))
 
 
 class Scope(NamedTuple):
