@@ -42,6 +42,7 @@ from amends.common.identity import About
 from amends.common.loop import Loop, digest
 from amends.common.policy import Overrides
 from amends.common.redaction import Redactor
+from amends.common.sections import GitHub
 from amends.common.situation import Asked
 from amends.doubles.github.control.talk import ReviewHandle
 from amends.evaluator.batch import Said
@@ -55,6 +56,7 @@ from tests.support.github import LINES, Scene
 RULES = Overrides(repositories=("acme/widget",), settle_seconds=1, max_cycles=2)
 SECRET = "canary-of-a-secret"
 FAST = Rate(apart=0.0, per_minute=10_000, per_hour=10_000)
+BETWEEN = "\n\n----\n\n"
 ANSWER = "It is a `list` now."
 
 
@@ -259,7 +261,7 @@ class Desk:
         """All of ours on the pull request, with what differs from run to run made the same."""
         pull = self.scene.pull
         parts = [*self.talk(), *self.replies(), f"labels: {', '.join(pull.labels)}", f"asked: {pull.waiting_for}"]
-        text = "\n\n----\n\n".join(parts)
+        text = BETWEEN.join(parts)
         names = {head: f"{'head' if n else 'base'}{n}".ljust(40, "0") for n, head in enumerate(pull.of.heads)}
         names |= {head[:7]: name[:7] for head, name in names.items()}
         names |= {str(one.root.id): f"<thread {n}>" for n, one in enumerate(pull.threads)}
@@ -273,14 +275,20 @@ class Desk:
 
 @asynccontextmanager
 async def at_work(
-    book: Book, scene: Scene, rules: Overrides = RULES, channels: dict[str, Channel] | None = None
+    book: Book,
+    scene: Scene,
+    rules: Overrides | None = RULES,
+    *,
+    channels: dict[str, Channel] | None = None,
+    github: GitHub | None = None,
 ) -> AsyncIterator[Desk]:
     """The App tells, under these rules."""
-    async with Client(scene.app_settings, TELLING, FAST) as client:
+    async with Client(github or scene.app_settings, TELLING, FAST) as client:
         recorder = Notifying(book, "notifier")
         teller = Teller(client, recorder, Words(Redactor([SECRET]), scene.double.url), frozenset(), most=3)
         teller.channels = channels or {}
         teller.age = lambda _: 0.0
         desk = Desk(book, scene, client, recorder, teller)
-        desk.says(PolicyChanged(request="rules", values=rules))
+        if rules is not None:
+            desk.says(PolicyChanged(request="rules", values=rules))
         yield desk

@@ -161,8 +161,8 @@ class Board:
         """The one of our labels that it bears from now on; people's own are left alone."""
         worn = {label.name for label in (await self.pull()).labels}
         if wanted is not None and wanted.name not in worn:
-            await self._leave()
             await self._make(wanted)
+            await self._leave()
             await self._reach.post(f"/issues/{self._number}/labels", {"labels": [wanted.name]}, _LABELS)
         for label in LABELS:
             if label != wanted and label.name in worn:
@@ -173,6 +173,7 @@ class Board:
         try:
             await self._reach.get(f"/labels/{quote(label.name, safe='')}", _LABEL)
         except Missing:
+            await self._leave()
             with suppress(Denied):  # somebody was faster; if not, putting it on says what is wrong
                 await self._reach.post("/labels", label._asdict(), _LABEL)
 
