@@ -24,7 +24,9 @@ from amends.evaluator.app import Evaluator, run
 from amends.evaluator.following import followed
 from amends.evaluator.recorder import LocalRecorder
 from amends.evaluator.relay import STOPPED
+from amends.evaluator.situations import KnowingRecorder
 from amends.gateway import app as gateway
+from amends.notifier import app as notifier
 
 log = logging.getLogger(__name__)
 STUCK_SECONDS = 15.0
@@ -63,6 +65,10 @@ async def others(
             nats_url = server.url(comment_fetcher.SERVICE) if server else settings.nats_address
             fetcher = await stack.enter_async_context(_fetching(settings, nats_url, evaluator))
             evaluator.beside.append(fetcher.checks)
+        if notifier.useful(settings):
+            nats_url = server.url(notifier.SERVICE) if server else settings.nats_address
+            notifying = await stack.enter_async_context(_notifying(settings, nats_url, evaluator))
+            evaluator.beside.append(notifying.checks)
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
         if not settings.github.known:
             sys.stderr.write("amends: GitHub is not read: set github.app_id and its private key, or github.token\n")
@@ -78,6 +84,18 @@ async def _fetching(settings: Settings, nats_url: str, evaluator: Evaluator) -> 
         following = partial(asyncio.to_thread, followed, evaluator.log)
         async with comment_fetcher.fetching(settings, recorder, following, link) as fetcher:
             yield fetcher
+    finally:
+        await link.close()
+
+
+@asynccontextmanager
+async def _notifying(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[notifier.Notifying]:
+    """The notifier, in the same way."""
+    recorder = KnowingRecorder(evaluator.recorder, notifier.SERVICE, evaluator.log)
+    link = await Link(nats_url, notifier.SERVICE).open()
+    try:
+        async with notifier.notifying(settings, recorder, link) as working:
+            yield working
     finally:
         await link.close()
 

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from amends.common.policy import Id, Overrides
-from amends.common.sections import Fetcher, Gateway, GitHub
+from amends.common.sections import Fetcher, Gateway, GitHub, Notifier, Slack, Smtp
 
 FILE = Path("amends.toml")
 PREFIX = "AMENDS_"
@@ -60,6 +60,9 @@ class Settings(BaseModel):
     gateway: Gateway = Gateway()
     github: GitHub = GitHub()
     fetcher: Fetcher = Fetcher()
+    notifier: Notifier = Notifier()
+    slack: Slack = Slack()
+    smtp: Smtp = Smtp()
     policy: Overrides = Overrides()
 
     @model_validator(mode="before")
@@ -80,8 +83,9 @@ class Settings(BaseModel):
         """What must not be printed anywhere."""
         urls = (self.database, *self.nats_url.split(","))
         hooks = (secret.get_secret_value() for secret in self.gateway.webhook_secrets)
-        ours = (self.github.token.get_secret_value(), self.github.private_key.get_secret_value())
-        found = (self.nats_password.get_secret_value(), *hooks, *ours, *(urlsplit(url).password or "" for url in urls))
+        ours = (self.github.token, self.github.private_key, self.slack.token, self.slack.webhook, self.smtp.password)
+        said = (secret.get_secret_value() for secret in ours)
+        found = (self.nats_password.get_secret_value(), *hooks, *said, *(urlsplit(url).password or "" for url in urls))
         return tuple(secret for secret in found if secret)
 
 

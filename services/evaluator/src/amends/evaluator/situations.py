@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
 from amends.common.envelope import Row, event_of
 from amends.common.events import CycleFinished, Escalated, LoopFinished, LoopPaused, ReviewRequested
 from amends.common.identity import INSTALLATION, policy_loop
+from amends.common.log import Log
 from amends.common.loop import Loop
 from amends.common.rows import LoopRow
 from amends.common.situation import Asked, situation
 from amends.common.standing import policy_for
 from amends.common.state import load
+from amends.evaluator.recorder import LocalRecorder, Recorder
 
 CHANNELS = ("github", "slack", "email")
 
@@ -22,6 +25,18 @@ class Shelf(Protocol):
     def row(self, pos: int) -> Row | None: ...
     def find(self, loop: str, key: str) -> Row | None: ...
     def loop(self, name: str) -> LoopRow | None: ...
+
+
+class KnowingRecorder(LocalRecorder):
+    """The recorder as a notifier in the same process sees it."""
+
+    def __init__(self, recorder: Recorder, service: str, log: Log) -> None:
+        super().__init__(recorder, service, log.blob)
+        self._log = log
+
+    async def asked(self, pos: int) -> Asked | None:
+        """What the event at `pos` asks of the notifier, and how its loop stands."""
+        return await asyncio.to_thread(asked, self._log, pos)
 
 
 def asked(shelf: Shelf, pos: int) -> Asked | None:

@@ -10,7 +10,7 @@ from amends.common.explain.reasons import ENDINGS, OUTCOMES, escalation
 from amends.common.github.names import is_sha
 from amends.common.situation import Situation
 from amends.common.standing import Status
-from amends.notifier.words import Words, mark, sealed
+from amends.notifier.words import Words, cut, mark, sealed
 
 MOST = 50  # lines of a list
 CARD = "card"
@@ -195,8 +195,8 @@ class Messages:
 
     def slack(self, fact: Told) -> str:
         """The same for Slack, where only `&`, `<` and `>` mean something; by its reference it is found again."""
-        first, *rest = (_mrkdwn(part) for part in self._said(fact))
-        return "\n\n".join([f"*{_mrkdwn(self.subject(fact))}*", first, *rest, f"_{self.reference(fact)}_"])[:3_900]
+        said = "\n\n".join([f"*{_mrkdwn(self.subject(fact))}*", *map(_mrkdwn, self._said(fact))])
+        return f"{cut(said, 3_500)}\n\n_{self.reference(fact)}_"
 
     def reference(self, fact: Told) -> str:
         """By which a message in a chat is found again."""
