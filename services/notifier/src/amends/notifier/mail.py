@@ -83,6 +83,8 @@ def _handed_over(server: smtplib.SMTP, known: Smtp, message: EmailMessage) -> No
         raise smtplib.SMTPRecipientsRefused(refused)
     try:
         code, said = server.data(message.as_bytes())
+    except smtplib.SMTPResponseException:
+        raise
     except (smtplib.SMTPServerDisconnected, OSError) as error:
         raise Turned(f"the mail server went away ({error}); it may have arrived, so it is not sent again") from error
     if code != _ACCEPTED:
