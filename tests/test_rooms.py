@@ -50,6 +50,7 @@ PURE = [
     "amends.common.policy",
     "amends.common.redaction",
     "amends.common.rows",
+    "amends.common.situation",
     "amends.common.standing",
     "amends.common.state",
     "amends.common.upcast",
@@ -75,6 +76,8 @@ PURE = [
     "amends.gateway.payloads",
     "amends.gateway.pulls",
     "amends.gateway.signatures",
+    "amends.notifier.messages",
+    "amends.notifier.words",
     "amends.publisher.message",
 ]
 STDLIB = [

@@ -4,12 +4,14 @@ import asyncio
 
 from amends.common.answers import Already, Answer, Followed, Go, Malformed, Recorded, Refused, Stop, Unavailable, parse
 from amends.common.bus import wire
+from amends.common.situation import Asked, Situation
 
 
 class MemoryDesk:
     """A recorder of a few lines. `open` lets answers out; `most` is how many waited together."""
 
     def __init__(self) -> None:
+        self.told: tuple[int, ...] = (1,)
         self.keys: list[str] = []
         self.services: set[str] = set()
         self.blobs: dict[tuple[str, int], wire.Chunk] = {}
@@ -40,6 +42,9 @@ class MemoryDesk:
 
     async def followed(self) -> list[Followed]:
         return [Followed(full_name="octo/shop", repo=7, numbers=(42,))]
+
+    async def asked(self, pos: int) -> Asked | None:
+        return Asked(owed=pos in self.told, situation=Situation(loop="1-pr-7")) if pos < 100 else None
 
     async def put_chunk(self, chunk: wire.Chunk) -> Refused | Unavailable | None:
         self.blobs[chunk.sha, chunk.n] = chunk

@@ -111,3 +111,19 @@ def publisher() -> None:
     from amends.publisher.app import serve
 
     raise click.exceptions.Exit(serve(settings()))
+
+
+@run.command(
+    epilog=examples("AMENDS_GITHUB_TOKEN=... AMENDS_SLACK_WEBHOOK=... amends run notifier --nats nats://nats:4222"),
+)
+@placed("nats_url", "ops_port")
+def notifier() -> None:
+    """Tell people: answer threads, ask for reviews, keep the status card and labels, call for a human.
+
+    It needs `pull_requests: write` and `issues: write`, and writes no faster than `notifier.per_minute` and `.per_hour`
+    say. `slack.webhook`, or `slack.token` with `slack.channel`, and `smtp.host` with `smtp.sender` and `smtp.to` are
+    where it calls for a human beside GitHub. One of it is enough, and two would write two cards.
+    """
+    from amends.notifier.app import serve
+
+    raise click.exceptions.Exit(serve(settings()))

@@ -27,7 +27,9 @@ from amends.evaluator.app import Evaluator, run
 from amends.evaluator.following import followed
 from amends.evaluator.recorder import LocalRecorder
 from amends.evaluator.relay import STOPPED
+from amends.evaluator.situations import KnowingRecorder
 from amends.gateway import app as gateway
+from amends.notifier import app as notifier
 from amends.publisher import app as publisher
 
 log = logging.getLogger(__name__)
@@ -69,6 +71,9 @@ async def others(
             fixer = await entered(child.fixing(settings, _bus(settings, server, "fixer")))
             publishing = await entered(_publishing(settings, _bus(settings, server, publisher.SERVICE), evaluator))
             evaluator.beside += [fetcher.checks, fixer.checks, publishing.checks]
+        if notifier.useful(settings):
+            notifying = _notifying(settings, _bus(settings, server, notifier.SERVICE), evaluator)
+            evaluator.beside.append((await stack.enter_async_context(notifying)).checks)
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
         if not settings.github.known:
             sys.stderr.write(
@@ -97,6 +102,18 @@ async def _publishing(settings: Settings, nats_url: str, evaluator: Evaluator) -
     link = await Link(nats_url, publisher.SERVICE).open()
     try:
         async with publisher.publishing(settings, recorder, link) as working:
+            yield working
+    finally:
+        await link.close()
+
+
+@asynccontextmanager
+async def _notifying(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[notifier.Notifying]:
+    """The notifier, in the same way."""
+    recorder = KnowingRecorder(evaluator.recorder, notifier.SERVICE, evaluator.log)
+    link = await Link(nats_url, notifier.SERVICE).open()
+    try:
+        async with notifier.notifying(settings, recorder, link) as working:
             yield working
     finally:
         await link.close()

@@ -928,7 +928,7 @@ REACTIONS: dict[Reporter, tuple[str, ...]] = {
     "fixer": ("comments.fetched",),
     "publisher": ("push.requested", "cycle.finished"),
     "notifier": (
-        "cycle.finished", "review.requested", "escalated", "loop.finished", "loop.paused", "command.accepted",
-        "command.refused", "policy.observed",
+        "fix.requested", "cycle.finished", "review.requested", "escalated", "loop.finished", "loop.paused",
+        "command.accepted", "command.refused", "policy.observed",
     ),
 }  # fmt: skip

@@ -171,3 +171,64 @@ class Fixer(Section):
 
     slots: Annotated[int, Field(ge=1, le=50)] = 2
     directory: Path | None = None
+
+
+class Notifier(Section):
+    """How the notifier writes on GitHub: so many replies a cycle, the rest together; so fast and no faster."""
+
+    replies: Annotated[int, Field(ge=0, le=100)] = 20
+    apart_seconds: Annotated[float, Field(ge=0, le=60)] = 1.0
+    per_minute: Annotated[int, Field(ge=1, le=80)] = 70
+    per_hour: Annotated[int, Field(ge=1, le=500)] = 450
+    patience_seconds: Annotated[float, Field(ge=0, le=86_400)] = 1_800.0
+
+
+class Slack(Section):
+    """Where to say in Slack what a human has to know: an incoming webhook, or a bot's token and a channel."""
+
+    webhook: SecretStr = SecretStr("")
+    token: SecretStr = SecretStr("")
+    channel: Annotated[str, Field(pattern=r"^[A-Za-z0-9#_.-]{0,100}$")] = ""
+    api_url: Address = "https://slack.com/api"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        token, webhook = self.token.get_secret_value(), self.webhook.get_secret_value()
+        if token and webhook:
+            raise ValueError("give webhook, or token with channel, not both")
+        if bool(token) != bool(self.channel):
+            raise ValueError("token and channel go together")
+        if webhook and not webhook.startswith(("https://", "http://")):
+            raise ValueError("webhook is the whole address, with https://")
+        return self
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anywhere to say it."""
+        return bool(self.token.get_secret_value() or self.webhook.get_secret_value())
+
+
+Mailbox = Annotated[str, Field(pattern=r"^[^\s<>@,;:\\\"]{1,64}@[A-Za-z0-9.-]{1,190}$")]
+
+
+class Smtp(Section):
+    """Where to send mail, and to whom."""
+
+    host: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{0,255}$")] = ""
+    port: Annotated[int, Field(ge=1, le=65_535)] = 587
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str = ""
+    password: SecretStr = SecretStr("")
+    sender: Annotated[str, Field(pattern=r"^([^\s<>@,;:\\\"]{1,64}@[A-Za-z0-9.-]{1,190})?$")] = ""
+    to: tuple[Mailbox, ...] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.host) != bool(self.sender and self.to):
+            raise ValueError("host, sender and to go together")
+        return self
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anybody to write to."""
+        return bool(self.host)

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from amends.common.policy import Id, Overrides
-from amends.common.sections import Fetcher, Fixer, Gateway, GitHub, Model, Publisher, Sandbox
+from amends.common.sections import Fetcher, Fixer, Gateway, GitHub, Model, Notifier, Publisher, Sandbox, Slack, Smtp
 
 FILE = Path("amends.toml")
 PREFIX = "AMENDS_"
@@ -64,6 +64,9 @@ class Settings(BaseModel):
     model: Model = Model()
     sandbox: Sandbox = Sandbox()
     publisher: Publisher = Publisher()
+    notifier: Notifier = Notifier()
+    slack: Slack = Slack()
+    smtp: Smtp = Smtp()
     policy: Overrides = Overrides()
 
     @model_validator(mode="before")
@@ -85,7 +88,8 @@ class Settings(BaseModel):
         urls = (self.database, *self.nats_url.split(","))
         hooks = (secret.get_secret_value() for secret in self.gateway.webhook_secrets)
         kept = (self.github.token, self.github.private_key, self.model.api_key)
-        ours = (secret.get_secret_value() for secret in kept)
+        told = (self.slack.token, self.slack.webhook, self.smtp.password)
+        ours = (secret.get_secret_value() for secret in (*kept, *told))
         found = (self.nats_password.get_secret_value(), *hooks, *ours, *(urlsplit(url).password or "" for url in urls))
         return tuple(secret for secret in found if secret)
 

@@ -24,9 +24,11 @@ from amends.common.events import (
 )  # fmt: skip
 from amends.common.identity import About
 from amends.common.rows import LoopRow, ParkedRow, TimerRow
+from amends.common.situation import Asked
 from amends.evaluator.batch import OPERATOR
 from amends.evaluator.following import followed
 from amends.evaluator.recorder import Recorder
+from amends.evaluator.situations import asked
 from amends.evaluator.writer import BlobMismatch
 
 log = logging.getLogger(__name__)
@@ -36,6 +38,7 @@ class Shelf(Protocol):
     """What the desk reads of the log."""
 
     def row(self, pos: int) -> Row | None: ...
+    def find(self, loop: str, key: str) -> Row | None: ...
     def timers_of(self, loop: str) -> list[TimerRow]: ...
     def loop(self, name: str) -> LoopRow | None: ...
     def loops(self, status: str | None = None, repo: str | None = None, *, limit: int = 500) -> list[LoopRow]: ...
@@ -63,6 +66,10 @@ class Desk:
         """The repositories that the installation lists, and the pull requests that are open in the log."""
         return await asyncio.to_thread(followed, self._shelf)
 
+    async def asked(self, pos: int) -> Asked | None:
+        """What the event at `pos` asks of the notifier, and how its loop stands."""
+        return await asyncio.to_thread(asked, self._shelf, pos)
+
     async def put_chunk(self, chunk: Chunk) -> Refused | Unavailable | None:
         """Keep a part of a blob; with the last one the blob is there, or refused."""
         try:
@@ -89,12 +96,12 @@ class Desk:
         parts = max(1, -(-len(content) // CHUNK))
         return Chunk(sha, n, parts, len(content), content[n * CHUNK : (n + 1) * CHUNK]) if n < parts else None
 
-    async def requeue(self, asked: Requeued) -> Answer:
+    async def requeue(self, wanted: Requeued) -> Answer:
         """Have a parked report recorded after all, or an event that a service gave up on worked on again now."""
-        if asked.parked is not None:
-            return await self._again(asked.parked)
-        if asked.pos is not None:
-            return await self._sooner(asked.pos)
+        if wanted.parked is not None:
+            return await self._again(wanted.parked)
+        if wanted.pos is not None:
+            return await self._sooner(wanted.pos)
         return Refused("malformed", "say which: parked (an id) or pos (of the event that was given up)")
 
     async def _again(self, parked_id: int) -> Answer:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from amends.common.answers import Answer, Followed, Go, Refused, Stop, Unavailable
 from amends.common.bus import wire
+from amends.common.situation import Asked
 
 
 class Desk(Protocol):
@@ -26,6 +27,10 @@ class Desk(Protocol):
 
     async def followed(self) -> Sequence[Followed]:
         """The repositories that the installation lists, and the pull requests that are open in the log."""
+        ...
+
+    async def asked(self, pos: int) -> Asked | None:
+        """What the event at `pos` asks of the notifier, and how its loop stands; None where there is none."""
         ...
 
     async def put_chunk(self, chunk: wire.Chunk) -> Refused | Unavailable | None:

@@ -10,6 +10,7 @@ from amends.common.bus import wire
 from amends.common.bus.link import SECONDS, Link, Unanswered
 from amends.common.delivery import Later, Never
 from amends.common.envelope import MAX_ENVELOPE
+from amends.common.situation import Asked
 
 _TRIES = 3
 _AWAY = 10.0  # seconds until work that needs a blob is tried again
@@ -56,6 +57,15 @@ class NatsRecorder:
         if followed is None:
             raise Later(_AWAY, f"what is followed was not told: {wire.answer_from(answer)}")
         return followed
+
+    async def asked(self, pos: int) -> Asked | None:
+        """What the event at `pos` asks of the notifier, and how its loop stands; None where there is none."""
+        answer = await self._insist("ask.situation", wire.MayAsked(pos=pos).model_dump_json().encode())
+        if answer == wire.MISSING:
+            return None
+        if (found := wire.situation_from(answer)) is None:
+            raise Later(_AWAY, f"how the loop stands was not told: {wire.answer_from(answer)}")
+        return found
 
     async def put(self, content: bytes) -> str:
         """Keep these bytes and answer with their sha256; put first, report after."""

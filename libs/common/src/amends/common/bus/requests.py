@@ -113,6 +113,7 @@ class Requests:
             "ask.may": self._may,
             "ask.requeue": self._requeue,
             "ask.followed": self._followed,
+            "ask.situation": self._situation,
             "blob.put": self._put,
             "blob.get": self._get,
         }
@@ -166,6 +167,14 @@ class Requests:
 
     async def _followed(self, _: str, _raw: bytes) -> bytes:
         return wire.followed_bytes(await self._desk.followed())
+
+    async def _situation(self, _: str, raw: bytes) -> bytes:
+        try:
+            about = wire.MayAsked.model_validate_json(raw)
+        except ValidationError as error:
+            return wire.answer_bytes(Refused("malformed", _first(error)))
+        found = await self._desk.asked(about.pos)
+        return wire.MISSING if found is None else wire.situation_bytes(found)
 
     async def _put(self, _: str, raw: bytes) -> bytes:
         chunk = wire.chunk_from(raw)

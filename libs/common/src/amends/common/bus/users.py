@@ -20,7 +20,7 @@ EVALUATOR = (
 )
 PEOPLE = ("gateway", "cli")  # whom people work through
 RECONCILE = "reconcile.now"
-RECONCILING = {"cli": [RECONCILE], "comment-fetcher": ["ask.followed"]}
+QUESTIONS = {"cli": [RECONCILE], "comment-fetcher": ["ask.followed"], "notifier": ["ask.situation"]}
 
 
 def may_publish(user: str) -> list[str]:
@@ -30,8 +30,7 @@ def may_publish(user: str) -> list[str]:
     allowed = [f"report.{user}", "ask.may", "blob.put", "blob.get"]
     if user in PEOPLE:
         allowed.append("ask.requeue")
-    if user in RECONCILING:
-        allowed += RECONCILING[user]
+    allowed += QUESTIONS.get(user, [])
     if user in REACTIONS:
         allowed += [
             f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{user}",

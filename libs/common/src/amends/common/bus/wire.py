@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from amends.common.answers import Already, Answer, Followed, Go, Recorded, Refused, Stop, Unavailable
 from amends.common.events import AnyFact
 from amends.common.policy import Id
+from amends.common.situation import Asked as Situated
 
 CHUNK = 256 * 1024
 KEPT = b'{"kept":true}'
@@ -134,6 +135,24 @@ def followed_from(raw: bytes) -> tuple[Followed, ...] | None:
     match _object(raw):
         case {"followed": followed}:
             return _checked(_FOLLOWED, followed)
+        case _:
+            return None
+
+
+def situation_bytes(asked: Situated) -> bytes:
+    """What an event asks of the notifier, as it is sent."""
+    return b'{"situation":' + asked.model_dump_json().encode() + b"}"
+
+
+def situation_from(raw: bytes) -> Situated | None:
+    """What was sent about an event; None for anything else."""
+    match _object(raw):
+        case {"situation": dict(found)}:
+            # As JSON, not as Python's values: a list is a tuple there, and a word an enum.
+            try:
+                return Situated.model_validate_json(json.dumps(found))
+            except ValidationError:
+                return None
         case _:
             return None
 

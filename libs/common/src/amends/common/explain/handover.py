@@ -42,16 +42,21 @@ def handover(loop: Loop, policy: Policy) -> Handover:
     """What the human who takes over has to know."""
     reason = loop.human or "question"
     meaning = escalation(reason)
+    left = [_left(loop, id_, item, state) for id_, item, state in left_over(loop, policy)]
+    tried = [cycle_line(past) for past in loop.history]
+    return Handover(reason, meaning.means, meaning.remedy, (*tried, _spent(loop)), tuple(left[:MOST]))
+
+
+def left_over(loop: Loop, policy: Policy) -> list[tuple[str, Item, str]]:
+    """What has no end yet: each item with its name and why not."""
     asked = questions(loop, policy)
     waiting = {id_: item for id_, item in counting(loop, policy, "all").items() if id_ not in asked}
     aside = {id_: item for id_, item in loop.items.items() if _put_aside(item) and id_ not in waiting}
-    left = [
-        *(_left(loop, id_, item, "waits for an answer") for id_, item in asked.items()),
-        *(_left(loop, id_, item, "has no verdict yet") for id_, item in waiting.items()),
-        *(_left(loop, id_, item, "was put aside") for id_, item in aside.items()),
+    return [
+        *((id_, item, "waits for an answer") for id_, item in asked.items()),
+        *((id_, item, "has no verdict yet") for id_, item in waiting.items()),
+        *((id_, item, "was put aside") for id_, item in aside.items()),
     ]
-    tried = [_past(past) for past in loop.history]
-    return Handover(reason, meaning.means, meaning.remedy, (*tried, _spent(loop)), tuple(left[:MOST]))
 
 
 def _put_aside(item: Item) -> bool:
@@ -59,13 +64,19 @@ def _put_aside(item: Item) -> bool:
 
 
 def _left(loop: Loop, id_: str, item: Item, state: str) -> str:
+    url = address(loop, id_)
+    return f"{titled(id_, item)} {state}" + (f" {url}" if url else "")
+
+
+def address(loop: Loop, id_: str) -> str:
+    """Where the forge shows an item, if it does."""
     kind, _, number = id_.partition("/")
     url = loop.pull.url if loop.pull else ""
-    link = f" {url}{_ANCHORS[kind]}{number}" if url and kind in _ANCHORS and number.isdigit() else ""
-    return f"{titled(id_, item)} {state}{link}"
+    return f"{url}{_ANCHORS[kind]}{number}" if url and kind in _ANCHORS and number.isdigit() else ""
 
 
-def _past(past: Past) -> str:
+def cycle_line(past: Past) -> str:
+    """One cycle in one line."""
     verdicts = ", ".join(f"{count} {judgement}" for judgement, count in past.verdicts)
     reason = f" ({past.reason})" if past.reason else ""
     sha = f" {past.sha[:7]}" if past.sha else ""

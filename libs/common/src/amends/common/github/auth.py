@@ -30,6 +30,7 @@ READING: Permissions = (
 PUSHING: Permissions = (("contents", "write"), ("metadata", "read"))
 PUBLISHING: Permissions = (*PUSHING, ("pull_requests", "read"))
 CLONING: Permissions = (("contents", "read"), ("metadata", "read"))
+TELLING: Permissions = (("issues", "write"), ("metadata", "read"), ("pull_requests", "write"))
 
 
 class Scope(NamedTuple):

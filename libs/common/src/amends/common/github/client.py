@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
+from urllib.parse import quote
 
 import jwt
 from pydantic import TypeAdapter, ValidationError
@@ -12,8 +13,9 @@ from amends.common.github.auth import READING, AppTokens, Credentials, Permissio
 from amends.common.github.errors import Denied, Down, Missing, Torn
 from amends.common.github.exchange import Call, Exchange, Told, Unauthorized
 from amends.common.github.limits import Gate, github_time
-from amends.common.github.models import Installation, Repository, User
+from amends.common.github.models import App, Installation, Repository, User
 from amends.common.github.names import is_repository
+from amends.common.github.pacing import Pacer, Rate
 from amends.common.github.pages import SIZE, Page, every, last_page
 from amends.common.github.text import paired
 from amends.common.sections import GitHub
@@ -41,7 +43,7 @@ class Place(NamedTuple):
 class Client:
     """Finds repositories and gives out reaches. Everything that is shared is kept here: connections, tokens, gates."""
 
-    def __init__(self, settings: GitHub, permissions: Permissions = READING) -> None:
+    def __init__(self, settings: GitHub, permissions: Permissions = READING, rate: Rate | None = None) -> None:
         if not settings.known:
             raise Nobody("GitHub does not know us: set github.app_id and its private key, or github.token")
         self._settings = settings
@@ -51,6 +53,9 @@ class Client:
         token = settings.token.get_secret_value()
         self.credentials: Credentials = self._app or StandingToken(token)
         self._gates: dict[int, Gate] = {}
+        self._rate = rate or Rate()
+        self._pacers: dict[int, Pacer] = {}
+        self._self: User | None = None
         self._places: dict[int, Place] = {}
 
     def _as_app_of(self, settings: GitHub) -> AppTokens:
@@ -102,6 +107,18 @@ class Client:
             raise Missing(f"{full_name[:100]!r} is no name of a repository")
         known = (place for place in self._places.values() if place.full_name.lower() == full_name.lower())
         return self._reach(next(known, None) or await self._find(f"/repos/{full_name}"))
+
+    async def ourselves(self, scope: Scope) -> User:
+        """The account that all we write is by: the App's bot, or whose token it is."""
+        if self._self is None:
+            path = f"/users/{quote(f'{await self._slug()}[bot]', safe='')}" if self._app else "/user"
+            told = await self._ask(Call("GET", f"{self._settings.rest}{path}"), scope)
+            self._self = read(told.content, _USER)
+        return self._self
+
+    async def _slug(self) -> str:
+        told = await self._as_app(Call("GET", f"{self._settings.rest}/app"))
+        return read(told.content, _APP).slug
 
     def learn(self, repo: int, full_name: str) -> None:
         """Remember what a repository is called now."""
@@ -174,14 +191,31 @@ class Client:
         """An answer of the REST API."""
         return await self._ask(Call("GET", f"{self._settings.rest}{path}", query), scope)
 
-    async def graphql(self, scope: Scope, document: str, variables: Mapping[str, object]) -> tuple[Json, list[Json]]:
+    async def write(self, scope: Scope, method: str, path: str, body: object) -> Told:
+        """Change something, when its turn comes and once. What fails may have taken effect: look, then try again."""
+        async with self._pacer(scope.installation).turn():
+            call = Call(method, f"{self._settings.rest}{path}", body=body, safe=False)
+            return await self._ask(call, scope)
+
+    def _pacer(self, installation: int) -> Pacer:
+        return self._pacers.setdefault(installation, Pacer(self._rate))
+
+    async def mutate(self, scope: Scope, document: str, variables: Mapping[str, object]) -> tuple[Json, list[Json]]:
+        """Change something through GraphQL: as `write`."""
+        async with self._pacer(scope.installation).turn():
+            return await self.graphql(scope, document, variables, safe=False)
+
+    async def graphql(
+        self, scope: Scope, document: str, variables: Mapping[str, object], *, safe: bool = True
+    ) -> tuple[Json, list[Json]]:
         """What the GraphQL API says, and what of it is missing or refused."""
         body = {"query": document, "variables": variables}
-        told = await self._ask(Call("POST", self._settings.graphql, body=body), scope)
+        told = await self._ask(Call("POST", self._settings.graphql, body=body, safe=safe), scope)
         said = read(told.content, _GRAPHQL)
         data, errors = said.get("data"), said.get("errors") or []
         self._look_for_limits(errors, told, scope)
-        if data is None and all(error.get("type") not in _REFUSALS for error in errors):
+        refused = any(error.get("type") in _REFUSALS or (not safe and error.get("type")) for error in errors)
+        if data is None and not refused:
             raise Down(_SOON, f"GitHub could not answer the query: {_words(errors)}")
         return data or {}, errors
 
@@ -237,6 +271,11 @@ class Reach:
         told = await self._rest(path, None)
         return read(told.content, kind)
 
+    async def ourselves(self) -> User:
+        """The account that all we write is by."""
+        self._spend()
+        return await self._client.ourselves(self._scope)
+
     async def account(self, number: int) -> User:
         """The account of this number, whatever it is called today."""
         self._spend()
@@ -267,6 +306,30 @@ class Reach:
             raise Down(_SOON, f"GitHub could not answer the query: {_words(strange)}")
         return data, errors
 
+    async def post(self, path: str, body: object, kind: TypeAdapter[T]) -> T:
+        """Make something below the repository."""
+        return read((await self._write("POST", path, body)).content, kind)
+
+    async def patch(self, path: str, body: object, kind: TypeAdapter[T]) -> T:
+        """Change something below the repository."""
+        return read((await self._write("PATCH", path, body)).content, kind)
+
+    async def delete(self, path: str) -> None:
+        """Take something away below the repository."""
+        await self._write("DELETE", path, None)
+
+    async def mutate(self, document: str, **variables: object) -> Json:
+        """A GraphQL mutation; what is refused is Denied."""
+        self._spend()
+        data, errors = await self._client.mutate(self._scope, document, variables)
+        if errors:
+            raise Denied(_words(errors))
+        return data
+
+    async def _write(self, method: str, path: str, body: object) -> Told:
+        self._spend()
+        return await self._client.write(self._scope, method, f"/repos/{self.place.full_name}{path}", body)
+
     async def _rest(self, path: str, query: Mapping[str, str | int] | None) -> Told:
         self._spend()
         return await self._client.rest(self._scope, f"/repos/{self.place.full_name}{path}", query)
@@ -295,4 +358,5 @@ def _words(errors: list[Json]) -> str:
 _REPOSITORY = TypeAdapter(Repository)
 _INSTALLATION = TypeAdapter(Installation)
 _USER = TypeAdapter(User)
+_APP = TypeAdapter(App)
 _GRAPHQL: TypeAdapter[Json] = TypeAdapter(Json)

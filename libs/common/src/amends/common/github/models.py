@@ -53,6 +53,7 @@ class User(Part):
     """An account; a deleted one is not sent at all."""
 
     id: Id
+    node_id: Words = ""
     login: Words = ""
     type: Words = "User"
 
@@ -84,6 +85,7 @@ class Pull(Part):
     """A pull request. Events about reviews and comments send a slim one, without `draft` or `merged`."""
 
     number: Id
+    node_id: Words = ""
     title: Words = ""
     html_url: Words = ""
     state: Words = "open"
@@ -188,6 +190,13 @@ class Status(Part):
     context: Words = "default"
     state: Words = ""
     updated_at: Moment = None
+
+
+class App(Part):
+    """A GitHub App; what it writes is by the account `<slug>[bot]`."""
+
+    id: Id
+    slug: Words = ""
 
 
 class Installation(Part):

@@ -1,0 +1,143 @@
+"""How a loop stands, for those who tell people and have no log: values that say everything a message may need."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from amends.common.events import Author, Judgement, Name, Part, Usage
+from amends.common.explain.conditions import titled
+from amends.common.explain.handover import address, cycle_line, left_over, orders
+from amends.common.explain.reasons import escalation
+from amends.common.explain.why import next_step, why
+from amends.common.loop import Loop
+from amends.common.policy import Channel, Count, Id, Policy
+from amends.common.standing import Status, status
+
+MOST = 500  # items; more than that nobody reads, and an answer has an end
+
+
+class Spot(Part):
+    """One item: what it is called, where it is shown, how it was judged, and why it has no end yet."""
+
+    name: str
+    url: str = ""
+    judgement: Judgement | None = None
+    left: str = ""
+
+
+class Say(Part):
+    """A command that helps now, and what it does."""
+
+    comment: str
+    effect: str
+
+
+class Human(Part):
+    """Why a human is needed."""
+
+    reason: str
+    means: str
+    remedy: str
+
+
+class Situation(Part):
+    """A loop at one version. `seen` is which head each reviewer last spoke about."""
+
+    loop: Name
+    version: Count = 0
+    kind: Literal["change", "installation", "policy"] = "change"
+    repo: Id = 0
+    number: Id = 0
+    full_name: Name = ""
+    title: Name = ""
+    url: Name = ""
+    author: Author | None = None
+    head: str = ""
+    status: Status = Status.WATCHING
+    finished: str = ""
+    closed: str = ""
+    why: str = ""
+    next: str = ""
+    running: bool = False
+    used: Count = 0
+    allowed: Count = 0
+    spent: Usage = Usage()
+    budget_usd: float = 0.0
+    human: Human | None = None
+    history: tuple[str, ...] = ()
+    items: dict[str, Spot] = Field(default_factory=dict)
+    more_items: Count = 0
+    orders: tuple[Say, ...] = ()
+    seen: dict[str, str] = Field(default_factory=dict)
+    reviewers: tuple[Id, ...] = ()
+    channels: tuple[Channel, ...] = ()
+    drafts: bool = False
+    opt_out_label: str = ""
+
+
+class Asked(Part):
+    """What the event at a position asks of the notifier: whether anybody still waits, and who has been told.
+
+    `failed` channels were given up for this very event; when it is asked again they are tried again.
+    """
+
+    owed: bool
+    told: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    situation: Situation
+
+
+def situation(loop: Loop, policy: Policy) -> Situation:
+    """How the loop stands under this policy."""
+    stands, pull = status(loop, policy), loop.pull
+    repo, _, number = loop.id.partition("-pr-")
+    meaning = escalation(loop.human) if loop.human else None
+    return Situation(
+        loop=loop.id,
+        version=loop.version,
+        kind=loop.kind,
+        repo=int(repo) if number else 0,
+        number=int(number) if number else 0,
+        full_name=pull.full_name if pull else "",
+        title=pull.title if pull else "",
+        url=pull.url if pull else "",
+        author=pull.author if pull else None,
+        head=pull.head if pull else "",
+        status=stands,
+        finished=loop.finished,
+        closed=loop.closed,
+        why=why(loop, policy, stands),
+        next=next_step(loop, stands),
+        running=loop.cycle is not None,
+        used=loop.used,
+        allowed=policy.max_cycles + loop.granted,
+        spent=loop.spent,
+        budget_usd=policy.budget.usd,
+        human=Human(reason=loop.human, means=meaning.means, remedy=meaning.remedy) if meaning else None,
+        history=tuple(map(cycle_line, loop.history)),
+        items=_items(loop, policy),
+        more_items=max(0, len(loop.items) - MOST),
+        orders=tuple(Say(comment=one.comment, effect=one.effect) for one in orders(loop, policy, stands, loop.id)),
+        seen={one.author.account: one.head for _, one in sorted(loop.reviews.items()) if one.verb},
+        reviewers=policy.reviewers if isinstance(policy.reviewers, tuple) else (),
+        channels=policy.notify,
+        drafts=policy.drafts,
+        opt_out_label=policy.opt_out_label,
+    )
+
+
+def _items(loop: Loop, policy: Policy) -> dict[str, Spot]:
+    left = {id_: state for id_, _, state in left_over(loop, policy)}
+    first = sorted(loop.items.items(), key=lambda entry: entry[0] not in left)[:MOST]
+    return {
+        id_: Spot(
+            name=titled(id_, item),
+            url=address(loop, id_),
+            judgement=item.verdicts.get(item.version),
+            left=left.get(id_, ""),
+        )
+        for id_, item in first
+        if not item.absent
+    }

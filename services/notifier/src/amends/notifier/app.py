@@ -1,0 +1,135 @@
+"""The notifier's wiring: the client it writes with, the channels that are configured, the events it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from amends.common.bus.inbox import BusInbox
+from amends.common.bus.link import Link
+from amends.common.bus.reporter import NatsRecorder
+from amends.common.events import Reporter
+from amends.common.github.auth import TELLING
+from amends.common.github.client import Client, Nobody
+from amends.common.github.pacing import Rate
+from amends.common.logs import set_up
+from amends.common.ops import Ops, OpsNotServed
+from amends.common.redaction import Redactor
+from amends.common.sections import GitHub
+from amends.common.settings import Settings
+from amends.common.worker import Worker
+from amends.notifier.mail import MailChannel
+from amends.notifier.slack import SlackChannel
+from amends.notifier.tell import Channel, Knowing, Teller
+from amends.notifier.words import Words
+
+SERVICE: Reporter = "notifier"
+OK, USAGE, UNREACHABLE = 0, 2, 3
+AT_ONCE = 4  # events in hand, of different pull requests; writes to one installation still go one by one
+_API, _WEB = "https://api.github.com", "https://github.com"
+
+
+@dataclass
+class Notifying:
+    """A notifier, at work."""
+
+    workers: Sequence[Worker]
+    channels: Sequence[str]
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def checks(self) -> dict[str, str]:
+        """What has to be right for it to be of use, one key each."""
+        troubles = [said for worker in self.workers for said in worker.health().values() if said != "ok"]
+        ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
+        return {"notifier": (ended or troubles or ["ok"])[0]}
+
+
+def site(github: GitHub) -> str:
+    """Where people see what the API is about: links lead there and nowhere else."""
+    return _WEB if github.rest == _API else github.rest.removesuffix("/api/v3")
+
+
+def configured(settings: Settings) -> dict[str, Channel]:
+    """The channels beside GitHub that there are."""
+    found: dict[str, Channel] = {}
+    if settings.slack.known:
+        found["slack"] = SlackChannel(settings.slack)
+    if settings.smtp.known:
+        found["email"] = MailChannel(settings.smtp)
+    return found
+
+
+def useful(settings: Settings) -> bool:
+    """Whether it could tell anybody anything."""
+    return settings.github.known or settings.slack.known or settings.smtp.known
+
+
+@asynccontextmanager
+async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncIterator[Notifying]:
+    """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
+    known, words = settings.notifier, Words(Redactor(settings.secrets), site(settings.github))
+    rate = Rate(known.apart_seconds, known.per_minute, known.per_hour)
+    if not useful(settings):
+        raise Nobody("there is nobody to tell: set github.app_id and its private key, github.token, slack or smtp")
+    client = Client(settings.github, TELLING, rate) if settings.github.known else None
+    teller = Teller(client, recorder, words, frozenset(settings.our_accounts), known.replies)
+    teller.channels, teller.patience = configured(settings), known.patience_seconds
+    workers = [Worker(SERVICE, teller.tell, recorder, BusInbox(link, SERVICE)) for _ in range(AT_ONCE)]
+    notifier = Notifying(workers, tuple(teller.channels))
+    notifier.tasks += [asyncio.create_task(worker.run()) for worker in workers]
+    try:
+        yield notifier
+    finally:
+        await asyncio.gather(*(worker.stop() for worker in workers))
+        await asyncio.gather(*notifier.tasks, return_exceptions=True)
+        if client is not None:
+            await client.__aexit__()
+
+
+def serve(settings: Settings) -> int:
+    """`amends run notifier`: alone, on a NATS that somebody else runs; answers the exit code."""
+    set_up(settings.log_level, settings.secrets)
+    if not settings.nats_url:
+        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
+        return USAGE
+    try:
+        asyncio.run(_alone(settings))
+    except Nobody as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return USAGE
+    except OpsNotServed as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return UNREACHABLE
+    return OK
+
+
+async def _alone(settings: Settings) -> None:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    link = Link(settings.nats_address, SERVICE)
+    running: list[Notifying] = []
+
+    def checks() -> dict[str, str]:
+        working = running[0].checks() if running else {"notifier": "not at work yet"}
+        return {**working, "nats": link.health()}
+
+    ops = Ops(settings.ops_host, settings.ops_port, checks)
+    sys.stderr.write(f"amends: notifier, health and metrics {ops.start()}\n")
+    sys.stderr.flush()
+    stopping = asyncio.create_task(stop.wait())
+    opening = asyncio.create_task(link.open())
+    try:
+        await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
+        if opening.done():
+            async with notifying(settings, NatsRecorder(link, SERVICE), link) as notifier:
+                running.append(notifier)
+                await stopping
+    finally:
+        opening.cancel()
+        await link.close()
+        ops.stop()

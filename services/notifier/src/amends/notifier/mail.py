@@ -1,0 +1,109 @@
+"""Email: one message over SMTP, with an id of its own that is the same however often it has to be tried."""
+
+from __future__ import annotations
+
+import asyncio
+import smtplib
+import ssl
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from hashlib import sha256
+
+from amends.common.delivery import Later
+from amends.common.sections import Smtp
+from amends.notifier.messages import Messages, Told
+from amends.notifier.tell import Turned
+
+_LATER, _SECONDS = 60.0, 20.0
+_PERMANENT = 500
+_ACCEPTED = 250
+
+
+class MailChannel:
+    """Sends to everybody who is listed."""
+
+    def __init__(self, settings: Smtp) -> None:
+        self._settings = settings
+
+    async def send(self, messages: Messages, fact: Told) -> str:
+        """Send it; the library waits, so it does that in a thread."""
+        message = letter(self._settings, messages.subject(fact), messages.plain(fact), messages.reference(fact))
+        await asyncio.to_thread(self._deliver, message)
+        return ""
+
+    def _deliver(self, message: EmailMessage) -> None:
+        try:
+            with self._connected() as server:
+                _handed_over(server, self._settings, message)
+        except (OSError, smtplib.SMTPException) as error:
+            raise _judged(error) from error
+
+    def _connected(self) -> smtplib.SMTP:
+        known = self._settings
+        context = ssl.create_default_context()
+        if known.security == "tls":
+            server: smtplib.SMTP = smtplib.SMTP_SSL(known.host, known.port, timeout=_SECONDS, context=context)
+        else:
+            server = smtplib.SMTP(known.host, known.port, timeout=_SECONDS)
+        try:
+            if known.security == "starttls":
+                server.starttls(context=context)
+            if known.user:
+                server.login(known.user, known.password.get_secret_value())
+        except BaseException:
+            server.close()
+            raise
+        return server
+
+
+def letter(known: Smtp, subject: str, text: str, reference: str) -> EmailMessage:
+    """The message; its headers are the library's, which lets no line into them that is none."""
+    message = EmailMessage(policy=SMTP)
+    message["Subject"] = " ".join(subject.split())
+    message["From"] = Address("amends", addr_spec=known.sender)
+    message["To"] = [Address(addr_spec=one) for one in known.to]
+    message["Message-ID"] = f"<{sha256(reference.encode()).hexdigest()[:32]}@{known.sender.rpartition('@')[2]}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(text, cte="base64")
+    return message
+
+
+def _handed_over(server: smtplib.SMTP, known: Smtp, message: EmailMessage) -> None:
+    server.ehlo_or_helo_if_needed()
+    code, said = server.mail(known.sender)
+    if code != _ACCEPTED:
+        raise smtplib.SMTPSenderRefused(code, said, known.sender)
+    refused: dict[str, tuple[int, bytes]] = {}
+    for one in known.to:
+        code, said = server.rcpt(one)
+        if code // 100 != 2:  # noqa: PLR2004 - of SMTP's codes
+            refused[one] = code, said
+    if len(refused) == len(known.to):
+        raise smtplib.SMTPRecipientsRefused(refused)
+    try:
+        code, said = server.data(message.as_bytes())
+    except smtplib.SMTPResponseException:
+        raise
+    except (smtplib.SMTPServerDisconnected, OSError) as error:
+        raise Turned(f"the mail server went away ({error}); it may have arrived, so it is not sent again") from error
+    if code != _ACCEPTED:
+        raise smtplib.SMTPDataError(code, said)
+    if refused:
+        raise Turned(f"{len(refused)} of {len(known.to)} recipients were refused, the others have it")
+
+
+def _judged(error: Exception) -> Exception:
+    """Whether it makes sense to try again."""
+    match error:
+        case smtplib.SMTPRecipientsRefused():
+            codes = [code for code, _ in error.recipients.values()]
+            final = all(code >= _PERMANENT for code in codes)
+            why = f"the mail server refuses the recipients ({', '.join(map(str, codes))})"
+        case smtplib.SMTPResponseException():
+            final, why = error.smtp_code >= _PERMANENT, f"the mail server refuses it ({error.smtp_code})"
+        case smtplib.SMTPNotSupportedError() | ssl.SSLCertVerificationError():
+            final, why = True, f"the mail server cannot be used ({error})"
+        case _:
+            final, why = False, f"the mail server cannot be reached ({type(error).__name__})"
+    return Turned(why) if final else Later(_LATER, why)

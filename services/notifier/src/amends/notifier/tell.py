@@ -1,0 +1,212 @@
+"""Tells people what an event asks to be told: each channel for itself, and each only once.
+
+What is reported is known from then on; what was done and not yet reported is found where it was done. So a channel
+that fails keeps no other waiting, and whoever begins again begins where it ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+from amends.common.answers import Already, Go, Recorded, Recorder, Refused, Stop, Unavailable
+from amends.common.delivery import Later
+from amends.common.envelope import Event
+from amends.common.events import (
+    AnyFact,
+    CommandAccepted,
+    CycleFinished,
+    Escalated,
+    FixRequested,
+    LoopFinished,
+    LoopPaused,
+    Notified,
+    NotifyFailed,
+    ReviewRequested,
+)
+from amends.common.github.client import Client
+from amends.common.github.errors import Denied, Missing
+from amends.common.github.text import clean
+from amends.common.patience import report_until_answered
+from amends.common.situation import Asked, Situation
+from amends.common.worker import RefusedReport, addressed
+from amends.notifier.board import Board, Rules, Stopped
+from amends.notifier.measures import Outcome, ended
+from amends.notifier.messages import Messages, Told
+from amends.notifier.page import Page
+from amends.notifier.words import Words
+
+_LOG = logging.getLogger(__name__)
+GITHUB, NOBODY = "github", "nobody"
+_AWAY, _PAUSED, _MANY = 10.0, 60.0, 300.0
+Asking = CycleFinished | ReviewRequested | Escalated | LoopFinished | LoopPaused
+
+
+class Knowing(Recorder, Protocol):
+    """A recorder that also says how a loop stands."""
+
+    async def asked(self, pos: int) -> Asked | None:
+        """What the event at `pos` asks of us, and how its loop stands."""
+        ...
+
+
+class Turned(Exception):
+    """A channel does not take it, and will not take it later."""
+
+
+class Channel(Protocol):
+    """A place beside GitHub where people read."""
+
+    async def send(self, messages: Messages, fact: Told) -> str:
+        """Say it there once; answers with its address, if it has one. Raises Later or Turned."""
+        ...
+
+
+class Teller:
+    """Answers the notifier's events. `age` is how many seconds ago an event was recorded."""
+
+    def __init__(
+        self, client: Client | None, recorder: Knowing, words: Words, ours: frozenset[int], most: int = 20
+    ) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._words = words
+        self._ours = ours
+        self._most = most
+        self.channels: Mapping[str, Channel] = {}
+        self.patience = 1_800.0
+        self.age: Callable[[Event], float] = lambda event: time.time() - event.time / 1_000_000
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def tell(self, event: Event) -> Sequence[AnyFact]:
+        """What the event asks to be told is told, and reported; there is nothing left to report."""
+        turn = self._turns.setdefault(event.loop, asyncio.Lock())
+        async with turn:  # two who write one card would take turns in undoing each other
+            match event.fact:
+                case CycleFinished() | ReviewRequested() | Escalated() | LoopFinished() | LoopPaused() as fact:
+                    await self._tell(event, fact)
+                case FixRequested() | CommandAccepted():
+                    await self._show(event)
+                case _:
+                    pass
+        return []
+
+    async def _tell(self, event: Event, fact: Asking) -> None:
+        asked = await self._recorder.asked(event.pos)
+        if asked is None or not asked.owed:
+            return  # answered, or asked again since
+        wanted = [one for one in self._wanted(fact, asked.situation) if one not in {*asked.told, *asked.failed}]
+        if not wanted:
+            why = "everybody has been told" if asked.told else "there is nobody to tell: see `notify` and the settings"
+            await self._report(event, NotifyFailed(of=event.pos, channel=NOBODY, reason=why))
+            return
+        waiting: list[Later] = []
+        for channel in wanted:
+            try:
+                said = await self._say(channel, event, fact, asked)
+            except Later as later:
+                waiting.append(later)
+                ended(channel, "later")
+                continue
+            last = not waiting and channel == wanted[-1]
+            await self._report(event, said.model_copy(update={"last": last}))
+        if waiting:
+            raise min(waiting, key=lambda later: later.delay)
+
+    def _wanted(self, fact: Asking, now: Situation) -> list[str]:
+        """Whom it concerns: people elsewhere hear of what waits for them, and of nothing else."""
+        calls = isinstance(fact, Escalated) or (isinstance(fact, LoopFinished) and fact.outcome == "ready")
+        here = [GITHUB] if self._client is not None and now.kind == "change" and GITHUB in now.channels else []
+        beside = [one for one in self.channels if one in now.channels] if calls else []
+        return [*here, *beside]
+
+    async def _say(self, channel: str, event: Event, fact: Asking, asked: Asked) -> Notified | NotifyFailed:
+        outcome: Outcome = "failed"
+        patient = self.age(event) < self.patience
+        try:
+            url = await self._through(channel, event, fact, asked.situation)
+        except Stopped as stopped:
+            outcome, why = "stopped", str(stopped)
+        except Turned as turned:
+            why = str(turned)
+        except (Denied, Missing) as error:
+            if patient:
+                raise Later(_PAUSED, f"{channel}: {error}") from error
+            why = str(error)
+        except Later as later:
+            if channel == GITHUB or patient:
+                raise
+            why = f"given up: {later}"
+        else:
+            ended(channel, "told")
+            return Notified(of=event.pos, channel=channel, url=url[:400])
+        ended(channel, outcome)
+        return NotifyFailed(of=event.pos, channel=channel, reason=clean(why)[:2_000])
+
+    async def _through(self, channel: str, event: Event, fact: Asking, now: Situation) -> str:
+        if channel == GITHUB:
+            page = await self._page(event, now)
+            return await page.tell(fact)
+        if isinstance(fact, LoopPaused):
+            return ""
+        await self._leave(event.pos)
+        return await self.channels[channel].send(Messages(self._words, now), fact)
+
+    async def _show(self, event: Event) -> None:
+        """The card and the label as they are now; nobody waits for it."""
+        asked = await self._recorder.asked(event.pos)
+        if asked is None or GITHUB not in self._wanted(LoopPaused(of="x"), asked.situation):
+            return
+        try:
+            page = await self._page(event, asked.situation)
+            await page.show(new=isinstance(event.fact, FixRequested))
+        except (Stopped, Denied, Missing) as error:
+            _LOG.info("a card was not brought up to date", extra={"loop": event.loop, "error": str(error)[:400]})
+
+    async def _page(self, event: Event, now: Situation) -> Page:
+        if self._client is None:
+            raise Stopped("GitHub does not know us")
+
+        async def fresh() -> Messages:
+            asked = await self._recorder.asked(event.pos)
+            return Messages(self._words, asked.situation if asked else now)
+
+        async def leave() -> None:
+            await self._leave(event.pos)
+
+        try:
+            reach = await self._client.repository(now.repo)
+        except (Denied, Missing):
+            self._client.forget(now.repo)
+            raise
+        board = Board(reach, now.number, self._ours, leave, Rules(now.drafts, now.opt_out_label))
+        return Page(board, now, fresh, self._most)
+
+    async def _leave(self, pos: int) -> None:
+        """Right before each effect: may it be made?"""
+        match await self._recorder.may(pos):
+            case Go():
+                return
+            case Stop(reason="paused"):
+                raise Later(_PAUSED, "it is paused")
+            case Stop(reason="comments_per_hour"):
+                raise Later(_MANY, "enough was said in this hour")
+            case Stop(reason=reason):
+                raise Stopped(reason)
+            case Unavailable(detail=detail):
+                raise Later(_AWAY, detail)
+
+    async def _report(self, event: Event, fact: Notified | NotifyFailed) -> None:
+        match await report_until_answered(self._recorder, addressed(event, fact)):
+            case Recorded() | Already():
+                return
+            case Refused(reason="busy" | "not_ready") as refused:
+                raise Later(refused.until or _AWAY, refused.detail)
+            case Refused() as refused:
+                raise RefusedReport(f"{fact.type}: {refused.reason}: {refused.detail}")
+            case Unavailable() as unavailable:
+                raise Later(_AWAY, unavailable.detail)
