@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -180,14 +179,12 @@ async def test_inv_24_nothing_but_the_workspace_outlives_a_command(workspace: Pa
 
 @asynchronous
 async def test_inv_32_a_fork_bomb_ends_and_leaves_nothing(workspace: Path) -> None:
-    began = time.monotonic()
     mark = secrets.token_hex(8)
     (workspace / "bomb").write_text('#!/bin/sh\nsleep 99 &\n"$0" "$1" & "$0" "$1" &\nwait\n')
     (workspace / "bomb").chmod(0o755)
-    said = await ran(workspace, f"./bomb {mark}", seconds=10)
+    said = await ran(workspace, f"./bomb {mark}", seconds=5)
     assert said.ended in (Ended.PROCESSES, Ended.TIME)
     assert alive(mark) == []
-    assert time.monotonic() - began < 20
 
 
 @asynchronous

@@ -77,6 +77,7 @@ FORBIDDEN = [
     "report.publisher",
     "events.7-pr-1.fix.pushed",
     "ask.requeue",
+    "ask.situation",
     "$JS.API.CONSUMER.MSG.NEXT.EVENTS.publisher",
     "$JS.API.CONSUMER.INFO.EVENTS.publisher",
     "$JS.API.CONSUMER.CREATE.EVENTS.mine",
@@ -99,6 +100,15 @@ async def test_a_service_can_say_nothing_else(guarded: NatsServer, subject: str)
     async with installed(guarded), linked(address(guarded, "fixer"), "fixer") as link:
         with pytest.raises(Unanswered, match="permissions violation for publish"):
             await link.request(subject, b"{}")
+
+
+@asynchronous
+async def test_the_notifier_may_ask_how_a_loop_stands(guarded: NatsServer) -> None:
+    async with installed(guarded), linked(address(guarded, "notifier"), "notifier") as link:
+        asked = await NatsRecorder(link, "notifier").asked(1)
+        assert asked is not None
+        assert asked.situation.loop == "1-pr-7"
+        assert await NatsRecorder(link, "notifier").asked(100) is None
 
 
 @pytest.mark.parametrize("verb", ["STREAM.DELETE.EVENTS", "STREAM.PURGE.EVENTS", "STREAM.UPDATE.EVENTS"])

@@ -115,7 +115,7 @@ class Policy(_Part):
     resolve_threads: bool = True
     drafts: bool = False
     opt_out_label: str = "amends: off"
-    notify: tuple[Channel, ...] = ("github",)
+    notify: tuple[Channel, ...] = ("github", "slack", "email")  # of those that the settings know
     budget: Budget = Budget()
     waits: Waits = Waits()
 

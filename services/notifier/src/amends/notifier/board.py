@@ -97,10 +97,11 @@ class Board:
                 await self._may_write()
                 await self._reach.patch(f"/pulls/comments/{found}", {"body": note.body}, _REPLY)
             return True
-        if all(one.id != root for one in self._threads or ()):
+        first = next((one for one in self._threads or () if one.id == root), None)
+        if first is None:
             return False
         try:
-            await self._once(lambda: self._replied(note.mark), lambda: self._post_reply(root, note))
+            await self._once(lambda: self._replied(note.mark), lambda: self._post_reply(first, note))
         except Missing:
             return False
         return True
@@ -130,8 +131,9 @@ class Board:
         self._talk = [*(self._talk or ()), made]
         return made.id
 
-    async def _post_reply(self, root: int, note: Note) -> int:
-        body = {"body": note.body, "in_reply_to": root}
+    async def _post_reply(self, root: ReviewComment, note: Note) -> int:
+        # GitHub ignores where a reply stands, and describes it as required all the same.
+        body = {"body": note.body, "in_reply_to": root.id, "path": root.path, "commit_id": root.commit_id}
         made = await self._reach.post(f"/pulls/{self._number}/comments", body, _REPLY)
         self._threads = [*(self._threads or ()), made]
         return made.id

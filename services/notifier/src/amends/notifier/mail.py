@@ -75,16 +75,21 @@ def _handed_over(server: smtplib.SMTP, known: Smtp, message: EmailMessage) -> No
     if code != _ACCEPTED:
         raise smtplib.SMTPSenderRefused(code, said, known.sender)
     refused = _refused(server, known)
+    _said(server, message)
+    if refused:
+        raise Turned(f"{len(refused)} of {len(known.to)} recipients were refused, the others have it")
+
+
+def _said(server: smtplib.SMTP, message: EmailMessage) -> None:
+    """From here on nobody can tell what became of it, unless the server says so."""
     try:
         code, said = server.data(message.as_bytes())
     except smtplib.SMTPResponseException:
         raise
-    except (smtplib.SMTPServerDisconnected, OSError) as error:
+    except OSError as error:  # of which all of smtplib's own are
         raise Turned(f"the mail server went away ({error}); it may have arrived, so it is not sent again") from error
     if code != _ACCEPTED:
         raise smtplib.SMTPDataError(code, said)
-    if refused:
-        raise Turned(f"{len(refused)} of {len(known.to)} recipients were refused, the others have it")
 
 
 def _refused(server: smtplib.SMTP, known: Smtp) -> dict[str, tuple[int, bytes]]:
