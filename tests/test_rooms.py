@@ -29,6 +29,7 @@ PURE = [
     "amends.common.explain.conditions",
     "amends.common.explain.explanation",
     "amends.common.explain.handover",
+    "amends.common.explain.plain",
     "amends.common.explain.reasons",
     "amends.common.explain.text",
     "amends.common.explain.turns",

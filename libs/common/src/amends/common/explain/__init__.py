@@ -12,6 +12,7 @@ from amends.common.events import LoopStuck
 from amends.common.explain.conditions import conditions
 from amends.common.explain.explanation import Condition, Explanation, Handover, Happened, Order, Turn
 from amends.common.explain.handover import handover, orders
+from amends.common.explain.plain import plain
 from amends.common.explain.text import lines
 from amends.common.explain.turns import turns
 from amends.common.explain.why import next_step, why
@@ -19,7 +20,7 @@ from amends.common.loop import Loop
 from amends.common.policy import Policy
 from amends.common.standing import Status, status
 
-__all__ = ["Condition", "Explanation", "Handover", "Happened", "Order", "Turn", "explain", "lines"]
+__all__ = ["Condition", "Explanation", "Handover", "Happened", "Order", "Turn", "explain", "lines", "plain"]
 
 
 def explain(loop: Loop, policy: Policy, recent: Sequence[Event]) -> Explanation:
