@@ -722,11 +722,12 @@ class LoopOpened(Fact):
 
 
 class CommandAccepted(Fact):
-    """A command takes effect; `of` is the command's key."""
+    """A command takes effect; `of` is the command's key. `text` is what help is given instead of."""
 
     type: Literal["command.accepted"] = "command.accepted"
     of: Key
     name: CommandName
+    text: Name = ""
 
     @property
     def key(self) -> str:

@@ -80,6 +80,7 @@ GAVE_UP = {
 MAX_REQUEST = 240 * 1024  # what a request for a cycle may take, of the quarter of a megabyte that an event may
 MAX_TEXTS = 128 * 1024
 MAX_NAMES = 32 * 1024
+LONGEST_WORD = 100  # of what somebody took for a command
 FEW = 3  # findings on lines of the loop's own, below which nothing can be said about chasing them
 
 
@@ -153,7 +154,8 @@ def _commands(loop: Loop, policy: Policy) -> Decisions:
 
 
 def _obeyed(loop: Loop, policy: Policy, key: str, command: Command) -> Decisions:
-    accepted = CommandAccepted(of=key, name=command.name)
+    unknown = command.text[:LONGEST_WORD] if command.name == "help" else ""
+    accepted = CommandAccepted(of=key, name=command.name, text=unknown)
     over = loop.closed or loop.finished in {"stopped", "continued_in"}
     match command.name:
         case "pause":

@@ -15,6 +15,7 @@ MEANINGS = {
     "of": "the position of the event it is about",
     "AuthorChecked.of": "the key of the review or command whose author it is",
     "CommandAccepted.of": "the command's key",
+    "CommandAccepted.text": "the word that was no command, when the answer is help",
     "CommandRefused.of": "the command's key",
     "LoopPaused.of": "the command's key",
     "LoopResumed.of": "the command's key",
