@@ -44,6 +44,7 @@ PURE = [
     "amends.common.identity",
     "amends.common.loop",
     "amends.common.policy",
+    "amends.common.provenance",
     "amends.common.redaction",
     "amends.common.rows",
     "amends.common.standing",

@@ -15,6 +15,7 @@ from amends.cli import (
     loops,
     orders,
     parked,
+    policy,
     reconcile,
     replay,
     report,
@@ -58,18 +59,9 @@ def cli() -> None:
 
 
 for command in (
-    *(running.up, running.run, loops.loops, events.events, explain.explain, replay.replay),
-    *(
-        orders.PAUSE,
-        orders.RESUME,
-        parked.parked,
-        report.report,
-        reconcile.reconcile,
-        doctor.doctor,
-        upkeep.migrate,
-        upkeep.restore,
-    ),
-    double.double,
+    *(running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
+    *(explain.explain, replay.replay, parked.parked, report.report, reconcile.reconcile, doctor.doctor),
+    *(upkeep.migrate, upkeep.restore, double.double),
 ):
     cli.add_command(command)
 

@@ -81,7 +81,8 @@ class Places:
         for row in self._shelf.history(INSTALLATION):
             if row.type == "policy.changed":
                 fact = event_of(row).fact
-                rules = merged(rules, fact.values) if isinstance(fact, PolicyChanged) else rules
+                if isinstance(fact, PolicyChanged) and not fact.repository:
+                    rules = merged(rules, fact.values)
         names = frozenset(name.lower() for name in rules.repositories or ())
         known = (row.repo for name in names for row in self._shelf.loops(repo=name, limit=1))
         return names, {repo for repo in known if repo is not None}

@@ -137,6 +137,7 @@ MEANINGS = {
     "code": "the version of the code that failed",
     "at": "the position of the event that could not be worked off",
     # the policy's values
+    "PolicyChanged.repository": "the one repository that it is for, `owner/repo`; none: all that are listed",
     "repositories": "the repositories that amends may work on, `owner/repo`; only the installation says so",
     "enabled": "whether it works on this repository",
     "killed": "whether the whole installation is paused",
