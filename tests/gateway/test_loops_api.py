@@ -184,6 +184,16 @@ async def test_a_loop_is_shown_with_its_status_why_and_what_comes_next(sqlite_ur
         reply = await shown(await seen(running), f"/api/loops/{NAME}")
     assert (reply.status, reply.said["name"], reply.said["status"]) == (200, "Codertocat/Hello-World#2", "watching")
     assert all(reply.said[part] for part in ("why", "next", "conditions", "turns", "orders", "last"))
+    assert reply.said["account"] == {"done": [], "undone": []}
+
+
+@asynchronous
+async def test_a_loop_is_shown_with_an_account_of_what_is_not_done(sqlite_url: str) -> None:
+    async with gateway(sqlite_url) as running:
+        await told(await seen(running), {"name": "pause", "id": "r1"})
+        account = (await shown(running, f"/api/loops/{NAME}")).said["account"]
+    assert [deed["what"] for deed in account["done"]] == ["the command 'pause' was obeyed", "it was paused"]
+    assert account["undone"][0]["why"].startswith("paused by agent, with command.given")
 
 
 @asynchronous

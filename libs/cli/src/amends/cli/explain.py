@@ -47,8 +47,10 @@ def explained(log: Log, name: str, at: int | None, events: int) -> Explanation:
     from dataclasses import replace
 
     from amends.common.envelope import event_of
+    from amends.common.explain import Known, account
     from amends.common.explain import explain as explain_loop
     from amends.common.identity import INSTALLATION, policy_loop
+    from amends.common.provenance import Layers
     from amends.evaluator.replay import rebuild
 
     upto = log.head().pos if at is None else at
@@ -61,5 +63,11 @@ def explained(log: Log, name: str, at: int | None, events: int) -> Explanation:
     recent = own[-max(1, events) :]
     stuck = [row for row in own[: -len(recent)] if row.type == "loop.stuck"][-1:]  # says why, however long ago
     loop = rebuilt.loop(name)
+    beside = [event_of(row) for row in rows if row.loop != name and row.pos <= upto]
+    layers = Layers(loop.pull.full_name if loop.pull else "").tell(beside)
+    known = Known(layers.settings(), layers.error, beside)
     explanation = explain_loop(loop, rebuilt.policy_now(loop), [event_of(row) for row in (*stuck, *recent)])
+    if name != INSTALLATION:
+        deeds = account(loop, rebuilt.policy_now(loop), [event_of(row) for row in own], known)
+        explanation = replace(explanation, account=deeds)
     return replace(explanation, last=explanation.last[len(explanation.last) - min(events, len(recent)) :])

@@ -13,11 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from amends.common.answers import Report
 from amends.common.envelope import event_of
-from amends.common.explain import explain, plain
+from amends.common.explain import Known, explain, plain
 from amends.common.explain.plain import heard, summary
 from amends.common.identity import INSTALLATION, LOOP, About, policy_loop
 from amends.common.log import LogUnreachable
 from amends.common.loop import Loop
+from amends.common.provenance import Layers
 from amends.common.redaction import Redactor
 from amends.common.rows import LoopRow
 from amends.common.sections import Bearer
@@ -99,7 +100,11 @@ class LoopsApi:
     def _explained(self, row: LoopRow) -> dict[str, object]:
         loop, recent = load(row.state), self._shelf.history(row.loop, after=max(0, row.version - EVENTS))
         policy = policy_for(loop, self._loop(INSTALLATION), self._loop(policy_loop(row.loop)))
-        explanation = explain(loop, policy, [event_of(one) for one in recent])
+        rows = self._shelf.history(INSTALLATION) + self._shelf.history(policy_loop(row.loop))
+        beside = [event_of(one) for one in rows]
+        layers = Layers(row.full_name).tell(beside)
+        known = Known(layers.settings(), layers.error, beside)
+        explanation = explain(loop, policy, [event_of(one) for one in recent], known)
         return {**plain(explanation), **summary(row), "stuck": explanation.stuck}
 
     def _loop(self, name: str) -> Loop:

@@ -52,6 +52,9 @@ def plain(explanation: Explanation) -> dict[str, object]:
         {**turn._asdict(), "due": None if turn.due is None else iso(turn.due)} for turn in explanation.turns
     ]
     fields["last"] = [{**event._asdict(), "time": iso(event.time)} for event in explanation.last]
+    if explanation.account is not None:
+        parts = explanation.account._asdict().items()
+        fields["account"] = {name: [deed._asdict() for deed in deeds] for name, deeds in parts}
     fields["orders"] = [order._asdict() for order in explanation.orders]
     return fields
 
