@@ -129,10 +129,19 @@ def _settings(loop: Loop) -> Decisions:
 
 
 def _resumed(loop: Loop, policy: Policy) -> Decisions:
+    """Of a paused loop: who asks why nothing happens is answered, and all else waits for the resume."""
     for key, command in loop.commands.items():
         if command.name == "resume" and _believed(policy, command):
-            return [CommandAccepted(of=key, name="resume"), LoopResumed(of=key)]
+            return [_accepted(key, command), LoopResumed(of=key)]
+    for key, command in loop.commands.items():
+        if command.name in {"explain", "help"} and _believed(policy, command):
+            return [_accepted(key, command)]
     return []
+
+
+def _accepted(key: str, command: Command) -> CommandAccepted:
+    unknown = command.text[:LONGEST_WORD] if command.name == "help" else ""
+    return CommandAccepted(of=key, name=command.name, text=unknown)
 
 
 def _believed(policy: Policy, command: Command) -> bool | None:
@@ -154,8 +163,7 @@ def _commands(loop: Loop, policy: Policy) -> Decisions:
 
 
 def _obeyed(loop: Loop, policy: Policy, key: str, command: Command) -> Decisions:
-    unknown = command.text[:LONGEST_WORD] if command.name == "help" else ""
-    accepted = CommandAccepted(of=key, name=command.name, text=unknown)
+    accepted = _accepted(key, command)
     over = loop.closed or loop.finished in {"stopped", "continued_in"}
     match command.name:
         case "pause":
