@@ -49,6 +49,14 @@ def test_what_changed_in_the_installation_since_counts_now_but_not_then(told: Sc
     assert "not enabled" not in str(explained(told, CHANGE, "--at", str(before))["conditions"])
 
 
+def test_it_accounts_for_what_was_done_under_the_values_of_that_position(told: Scribe) -> None:
+    told.tell(policy_changed("more", max_cycles=7))
+    account = explained(told, CHANGE)["account"]
+    assert isinstance(account, dict)
+    [begun] = [deed for deed in account["done"] if deed["what"] == "cycle 1, attempt 1 was begun"]
+    assert begun["under"].startswith("max_cycles = 2 (default)")
+
+
 def test_a_paused_loop_says_who_has_to_resume_it(told: Scribe) -> None:
     told.tell(command("pause"))
     explanation = explained(told, CHANGE)

@@ -98,7 +98,7 @@ def state(directory: Path, loop: str) -> Loop:
 @pytest.mark.connected
 def test_a_command_is_recorded_with_its_reason_and_what_came_of_it(running: Path) -> None:
     loop = opened(running, 101)
-    result = called("loops", "pause", loop, "--reason", "a release is near", "--data-dir", str(running))
+    result = called("loops", "pause", loop, "a release is near", "--data-dir", str(running))
     [outcome] = lines(result.stdout)
     assert (result.exit_code, outcome["outcome"]) == (0, "accepted")
     assert state(running, loop).paused.startswith("command/cli-")
@@ -135,6 +135,39 @@ def test_refine_takes_the_text_to_work_on(running: Path) -> None:
     loop = opened(running, 105)
     called("loops", "refine", loop, "use a constant", "--data-dir", str(running))
     assert [item.text for item in state(running, loop).items.values()] == ["use a constant"]
+
+
+@pytest.mark.connected
+def test_who_does_not_wait_is_told_that_it_is_recorded_and_no_more(running: Path) -> None:
+    loop = opened(running, 106)
+    result = called("loops", "ready", loop, "--no-wait", "--data-dir", str(running))
+    [outcome] = lines(result.stdout)
+    assert (result.exit_code, outcome["outcome"], state(running, loop).finished) == (0, "waiting", "ready")
+
+
+@pytest.mark.connected
+def test_refine_without_a_text_is_asked_in_the_wrong_way(running: Path) -> None:
+    loop = opened(running, 107)
+    results = [called("loops", "refine", loop, *text, "--data-dir", str(running)) for text in ((), (" ",))]
+    assert [result.exit_code for result in results] == [2, 2]
+    assert state(running, loop).items == {}
+
+
+@pytest.mark.connected
+def test_the_whole_installation_is_paused_and_resumed_by_one_word(running: Path) -> None:
+    loop = opened(running, 108)
+    data = ("--data-dir", str(running))
+    outcomes = [lines(called(word, "--all", *data).stdout)[0]["outcome"] for word in ("pause", "resume")]
+    assert outcomes == ["accepted", "accepted"]
+    again = called("resume", "--all", *data)
+    assert (again.exit_code, "there is nothing to resume" in again.output) == (1, True)
+    assert lines(called("pause", loop, *data).stdout)[0]["outcome"] == "accepted"
+
+
+@pytest.mark.parametrize("arguments", [(), ("octo/shop#7", "--all")])
+def test_to_pause_everything_and_to_pause_one_loop_are_two_things(arguments: tuple[str, ...], told: Scribe) -> None:
+    result = called("pause", *arguments, "--database", told.url)
+    assert (result.exit_code, "pause what?" in result.output) == (2, True)
 
 
 def test_a_command_needs_a_running_evaluator(told: Scribe, tmp_path: Path) -> None:

@@ -227,3 +227,12 @@ async def test_a_recorder_that_is_away_loses_nothing(scene: Scene, sqlite_book: 
 
 async def _away() -> list[Followed]:
     raise Later(10, "nobody answers")
+
+
+@asynchronous
+async def test_a_command_that_no_webhook_told_is_given_and_is_no_feedback(scene: Scene, sqlite_book: Book) -> None:
+    scene.pull.say("bob", "/amends pause")
+    async with at_work(sqlite_book, scene, QUIET) as desk:
+        await desk.reconciler.look()
+        await desk.react()
+        assert (desk.loop.paused != "", desk.loop.items) == (True, {})

@@ -13,6 +13,7 @@ from amends.common.events import (
     AnyFact,
     CommandAccepted,
     CommandGiven,
+    CommandRefused,
     CommentsFetched,
     CycleFinished,
     Escalated,
@@ -220,6 +221,7 @@ def test_people_are_told_of_a_pause_while_it_lasts() -> None:
     telling = given(command("pause"))
     assert [leave(telling, cls) for cls in (CommandAccepted, LoopPaused)] == [Go(), Go()]
     assert leave(awaiting_review().when(command("pause")), CycleFinished) == Stop("paused")
+    assert leave(given(command("pause"), command("explain")), CommandAccepted) == Go()
 
 
 NOTICES: dict[type[Fact], Callable[[], Telling]] = {
@@ -227,6 +229,8 @@ NOTICES: dict[type[Fact], Callable[[], Telling]] = {
     ReviewRequested: awaiting_review,
     Escalated: lambda: fixing().when(failed("no_change")),
     LoopFinished: lambda: given(command("ready")),
+    CommandAccepted: lambda: given(command("fix")),
+    CommandRefused: lambda: given(command("retry")),
 }
 
 

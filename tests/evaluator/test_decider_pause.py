@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from amends.common.events import PushRequested
+from amends.common.events import CommandName, PushRequested
 from tests.support.facts import (
     EVE,
     NEXT,
@@ -132,8 +132,15 @@ def test_a_stranger_resumes_nothing() -> None:
     paused(settling()).when(*believed(command("resume", by=EVE), "read")).then()
 
 
+@pytest.mark.parametrize("name", ["explain", "help"])
+def test_who_asks_why_nothing_happens_is_answered_in_the_pause(name: CommandName) -> None:
+    story = paused(settling()).when(command(name)).then(f"command.accepted {name}")
+    assert (story.status, story.loop.commands) == ("paused", {})
+    story.when(*believed(command(name, by=EVE, id_="strange"), "read")).then()
+
+
 def test_a_crowd_of_commands_does_not_set_off_more_than_can_be_decided_at_once() -> None:
-    story = paused(settling()).when(*(command("help", id_=f"help-{number}") for number in range(40)))
+    story = paused(settling()).when(*(command("skip", id_=f"skip-{number}") for number in range(40)))
     story.when(command("resume"))
     assert story.decided[:2] == list(RESUMED)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amends.common.github.commands import NAMES, Order, order_in
+from amends.common.github.commands import NAMES, Order, beside_order, order_in
 
 
 @pytest.mark.parametrize("word", sorted(NAMES.keys() - {"refine"}))
@@ -53,3 +53,25 @@ def test_a_secret_in_a_command_is_taken_out() -> None:
 def test_no_text_is_too_strange(body: str) -> None:
     order = order_in(body)
     assert order is None or order.name in NAMES.values()
+
+
+@pytest.mark.parametrize(
+    ("body", "beside"),
+    [
+        ("no command\n", "no command\n"),
+        ("/amends fix", ""),
+        ("/amends fix now\n/amends pause", ""),
+        ("Rename it.\n\n/amends fix\nThanks.", "Rename it.\n\nThanks."),
+        ("Rename it.\n/amends refine use\na set", "Rename it."),
+        ("```\n/amends stop\n```\n/amends fix", "```\n/amends stop\n```"),
+        ("> /amends stop\n/amends fix", "> /amends stop"),
+        ("/amends fix\n/amends refine not heard", ""),
+    ],
+)
+def test_what_is_said_beside_a_command_is_feedback_and_the_command_is_not(body: str, beside: str) -> None:
+    assert beside_order(body) == beside
+
+
+@given(st.text(max_size=200))
+def test_beside_its_commands_a_text_holds_none(body: str) -> None:
+    assert order_in(beside_order(f"{body}\n/amends fix\n{body}")) is None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from amends.cli.output import as_json, examples, formatted, iso, say, say_json
+from amends.cli.output import as_json, examples, formatted, say, say_json
 from amends.cli.place import Negative, found, placed, the_log
 
 if TYPE_CHECKING:
@@ -32,10 +32,11 @@ def explain(loop: str, at: int | None, events: int) -> None:
     """Say why a loop stands where it stands, what is missing, what comes next, and whose turn it is."""
     with the_log() as log:
         explanation = explained(log, found(log, loop), at, events)
+    from amends.common.explain import lines, plain
+
     if as_json():
         say_json(plain(explanation))
         return
-    from amends.common.explain import lines
 
     for line in lines(explanation):
         say(line)
@@ -46,8 +47,10 @@ def explained(log: Log, name: str, at: int | None, events: int) -> Explanation:
     from dataclasses import replace
 
     from amends.common.envelope import event_of
+    from amends.common.explain import Known, account
     from amends.common.explain import explain as explain_loop
     from amends.common.identity import INSTALLATION, policy_loop
+    from amends.common.provenance import Layers
     from amends.evaluator.replay import rebuild
 
     upto = log.head().pos if at is None else at
@@ -60,20 +63,11 @@ def explained(log: Log, name: str, at: int | None, events: int) -> Explanation:
     recent = own[-max(1, events) :]
     stuck = [row for row in own[: -len(recent)] if row.type == "loop.stuck"][-1:]  # says why, however long ago
     loop = rebuilt.loop(name)
+    beside = [event_of(row) for row in rows if row.loop != name and row.pos <= upto]
+    layers = Layers(loop.pull.full_name if loop.pull else "").tell(beside)
+    known = Known(layers.settings(), layers.error, beside)
     explanation = explain_loop(loop, rebuilt.policy_now(loop), [event_of(row) for row in (*stuck, *recent)])
+    if name != INSTALLATION:
+        deeds = account(loop, rebuilt.policy_now(loop), [event_of(row) for row in own], known)
+        explanation = replace(explanation, account=deeds)
     return replace(explanation, last=explanation.last[len(explanation.last) - min(events, len(recent)) :])
-
-
-def plain(explanation: Explanation) -> dict[str, object]:
-    """An explanation as JSON."""
-    from dataclasses import asdict
-
-    fields = asdict(explanation)
-    fields["time"] = iso(explanation.time)
-    fields["conditions"] = [condition._asdict() for condition in explanation.conditions]
-    fields["turns"] = [
-        {**turn._asdict(), "due": None if turn.due is None else iso(turn.due)} for turn in explanation.turns
-    ]
-    fields["last"] = [{**event._asdict(), "time": iso(event.time)} for event in explanation.last]
-    fields["orders"] = [order._asdict() for order in explanation.orders]
-    return fields

@@ -31,17 +31,6 @@ def loops() -> None:
     """
 
 
-def named(row: LoopRow) -> str:
-    """How people call the loop."""
-    return f"{row.full_name}#{row.number}" if row.full_name and row.number else row.loop
-
-
-def plain(row: LoopRow) -> dict[str, object]:
-    """A loop's row as JSON, without its state."""
-    said = {"name": named(row), **row._asdict(), "updated": iso(row.updated)}
-    return {name: value for name, value in said.items() if name not in {"folded", "state"}}
-
-
 @loops.command(
     "list",
     epilog=examples(
@@ -55,11 +44,13 @@ def plain(row: LoopRow) -> dict[str, object]:
 @formatted
 def list_(status: str | None, repo: str | None, number: int) -> None:
     """List loops, the last to change first."""
+    from amends.common.explain.plain import named, summary
+
     with the_log() as log:
         rows = log.loops(status, repo, limit=number)
     if as_json():
         for row in rows:
-            say_json({name: value for name, value in plain(row).items() if name != "state"})
+            say_json(summary(row))
     elif not rows:
         talk("No loops. They begin with the first event of a pull request: `amends events tail -f` shows what arrives.")
     else:
@@ -82,12 +73,14 @@ def _needs(row: LoopRow) -> str:
 @formatted
 def show(loop: str) -> None:
     """Show a loop in full: where it stands, its items, and what it waits for."""
+    from amends.common.explain.plain import summary
+
     with the_log() as log:
         row = log.loop(found(log, loop))
         if row is None:
             raise Negative(f"there is no loop {loop!r}")
         if as_json():
-            say_json({**plain(row), "state": json.loads(row.state), **_waits(log, row)})
+            say_json({**summary(row), "state": json.loads(row.state), **_waits(log, row)})
         else:
             _show(log, row)
 
@@ -101,6 +94,8 @@ def _waits(log: Log, row: LoopRow) -> dict[str, object]:
 
 
 def _show(log: Log, row: LoopRow) -> None:
+    from amends.common.explain.plain import named
+
     say(f"{shown(named(row))}  {shown(row.title)}")
     stuck = f" (under amends {row.stuck})" if row.stuck else ""
     say(f"{coloured(row.status)}{stuck}, {row.used} cycles used of {row.n} begun, changed {ago(row.updated)}")
@@ -150,8 +145,10 @@ def watch(loop: str, *, exit_status: bool) -> None:
 
 
 def _changed(row: LoopRow) -> None:
+    from amends.common.explain.plain import summary
+
     if as_json():
-        say_json({name: value for name, value in plain(row).items() if name != "state"})
+        say_json(summary(row))
     else:
         cycle = f"cycle {row.n}" if row.n else ""
         say(f"{date(row.updated)}  {coloured(row.status, f'{row.status:<16}')} event {row.pos}  {cycle}".rstrip())

@@ -7,7 +7,21 @@ import sys
 
 import click
 
-from amends.cli import doctor, double, events, explain, loops, parked, reconcile, replay, report, running, upkeep
+from amends.cli import (
+    doctor,
+    double,
+    events,
+    explain,
+    loops,
+    orders,
+    parked,
+    policy,
+    reconcile,
+    replay,
+    report,
+    running,
+    upkeep,
+)
 
 OK, INTERRUPTED = 0, 130
 
@@ -45,9 +59,9 @@ def cli() -> None:
 
 
 for command in (
-    *(running.up, running.run, loops.loops, events.events, explain.explain, replay.replay),
-    *(parked.parked, report.report, reconcile.reconcile, doctor.doctor, upkeep.migrate, upkeep.restore),
-    double.double,
+    *(running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
+    *(explain.explain, replay.replay, parked.parked, report.report, reconcile.reconcile, doctor.doctor),
+    *(upkeep.migrate, upkeep.restore, double.double),
 ):
     cli.add_command(command)
 

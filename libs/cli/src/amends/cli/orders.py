@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from amends.cli.output import as_json, examples, formatted, say, say_json, shown
-from amends.cli.place import Negative, NotReachable, Wrong, asked, found, placed, the_log
+from amends.cli.place import Negative, NotReachable, Wrong, asked, found, operator, placed, the_log
 
 if TYPE_CHECKING:
     from amends.common.answers import Report
     from amends.common.events import CommandName
+    from amends.common.explain.plain import Heard
     from amends.common.log import Log
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 # What each does, and whether it is asked again before it is done.
 WORDS: dict[CommandName, tuple[str, bool]] = {
@@ -30,30 +36,56 @@ WORDS: dict[CommandName, tuple[str, bool]] = {
 }
 
 
+SECONDS = 5.0  # that an answer of the loop is waited for
+POLL = 0.1
+
+
 def _order(name: CommandName) -> click.Command:
     words, grave = WORDS[name]
-    example = " 'use a constant here'" if name == "refine" else ""
+    needs_text = name == "refine"
+    example = " 'use a constant here'" if needs_text else ""
 
     @placed("data_dir", "database", "nats_url")
     @formatted
-    def give(loop: str, text: str, *, yes: bool) -> None:
+    def give(loop: str, text: str, *, wait: bool, yes: bool) -> None:
         with the_log() as log:
             target = found(log, loop)
             if (grave or target == "installation") and not yes:
                 _confirm(f"{name} {loop}")
-            _give(log, target, name, text)
+            _give(log, target, name, text, wait=wait)
+
+    why = "" if needs_text else "\n\nTEXT says why: it is recorded with the command."
+    give.__doc__ = f"{words}{why}"
+    give = click.option("-y", "--yes", is_flag=True, help="Do not ask again.")(_waiting(give))
+    give = (click.argument("text") if needs_text else click.argument("text", default=""))(give)
+    below = examples(f"amends loops {name} octo/shop#42{example}")
+    return click.command(name, short_help=words, epilog=below)(click.argument("loop")(give))
+
+
+def _waiting(command: Decorated) -> Decorated:
+    words = f"Say what the loop answers, within {SECONDS:g} seconds.  [default: wait]"
+    return click.option("--wait/--no-wait", default=True, help=words)(command)
+
+
+def _for_all(name: CommandName, words: str) -> click.Command:
+    @placed("data_dir", "database", "nats_url")
+    @formatted
+    def give(loop: str, text: str, *, everything: bool, wait: bool) -> None:
+        if everything == bool(loop):
+            raise Wrong(f"{name} what? Say --all, or owner/repo#42")
+        with the_log() as log:
+            _give(log, "installation" if everything else found(log, loop), name, text, wait=wait)
 
     give.__doc__ = words
-    if name == "refine":
-        give = click.argument("text")(give)
-    else:
-        give = click.option("--reason", "text", default="", help="Why: it is recorded with the command.")(give)
-    give = click.option("-y", "--yes", is_flag=True, help="Do not ask again.")(give)
-    below = examples(f"amends loops {name} octo/shop#42{example}")
-    return click.command(name, epilog=below)(click.argument("loop")(give))
+    give = click.option("--reason", "text", default="", help="Why: it is recorded with the command.")(_waiting(give))
+    give = click.option("--all", "everything", is_flag=True, help="The whole installation.")(give)
+    below = examples(f"amends {name} --all", f"amends {name} octo/shop#42")
+    return click.command(name, short_help=words, epilog=below)(click.argument("loop", default="")(give))
 
 
 ORDERS = [_order(name) for name in WORDS]
+PAUSE = _for_all("pause", "Stop everything, or one loop: nothing new is decided and no effect begins.")
+RESUME = _for_all("resume", "Go on after a pause, or after fixing was off.")
 
 
 def _confirm(what: str) -> None:
@@ -62,14 +94,16 @@ def _confirm(what: str) -> None:
     click.confirm(f"{what}: are you sure?", abort=True, err=True)
 
 
-def _give(log: Log, loop: str, name: CommandName, text: str) -> None:
+def _give(log: Log, loop: str, name: CommandName, text: str, *, wait: bool) -> None:
     from amends.common.answers import Already, Recorded, Refused
 
+    if name == "refine" and not text.strip():
+        raise Wrong("refine: say what is to be changed")
     report = commanded(loop, name, text)
     answer = asked(lambda recorder: recorder.report(report))
     match answer:
         case Recorded() | Already():
-            _tell(log, loop, name, report.fact.key, answer.pos)
+            _tell(log, report, answer.pos, wait=wait)
         case Refused():
             raise Negative(f"refused ({answer.reason}): {shown(answer.detail)}")
         case _:
@@ -78,37 +112,43 @@ def _give(log: Log, loop: str, name: CommandName, text: str) -> None:
 
 def commanded(loop: str, name: CommandName, text: str) -> Report:
     """The report of a command by whoever sits at this terminal."""
-    from getpass import getuser
     from uuid import uuid4
 
     from amends.common.answers import Report
     from amends.common.events import Author, CommandGiven
     from amends.common.identity import About
 
-    try:
-        login = getuser()
-    except (OSError, KeyError):
-        login = "operator"
+    login = operator()
     fact = CommandGiven(
         id=f"cli-{uuid4().hex[:16]}", name=name, text=text, author=Author(id=0, login=login, kind="token")
     )
     return Report(fact=fact, about=About(loop=loop), actor=login)
 
 
-def _tell(log: Log, loop: str, name: str, key: str, pos: int) -> None:
-    """What came of it is in the log already: a fact and its decisions commit together."""
-    from amends.common.envelope import event_of
-    from amends.common.events import CommandRefused
-    from amends.common.explain.reasons import UNHEARD_COMMANDS
+def _tell(log: Log, report: Report, pos: int, *, wait: bool) -> None:
+    from amends.common.explain.plain import Heard
 
-    refused = log.find(loop, f"{key}/refused")
-    reason = fact.reason if refused and isinstance(fact := event_of(refused).fact, CommandRefused) else ""
-    outcome = "refused" if refused else "accepted" if log.find(loop, f"{key}/accepted") else "waiting"
+    loop, fact = report.about.loop or "", report.fact
+    name, answered = str(getattr(fact, "name", "")), _heard(log, loop, fact.key) if wait else Heard("waiting")
     if as_json():
-        say_json({"loop": loop, "command": name, "pos": pos, "outcome": outcome, "reason": reason})
-    elif outcome == "accepted":
-        say(f"{name}: done, event {pos}. `amends explain {loop}` says what comes next.")
-    elif outcome == "waiting":
-        say(f"{name}: recorded as event {pos}; it takes effect when the loop is resumed.")
-    if outcome == "refused":
-        raise Negative(f"{name}: {UNHEARD_COMMANDS.get(reason, reason)} (event {pos})")
+        say_json({"loop": loop, "command": name, "pos": pos, **answered._asdict()})
+    elif answered.outcome == "accepted":
+        say(f"{name}: accepted, event {pos}. `amends explain {loop}` says what comes next.")
+    elif answered.outcome == "waiting":
+        until = "; it takes effect when the loop is resumed" if wait else ""
+        say(f"{name}: recorded as event {pos}{until}. `amends explain {loop}` says what became of it.")
+    if answered.outcome == "refused":
+        raise Negative(f"{name}: refused, {answered.why} (event {pos})")
+
+
+def _heard(log: Log, loop: str, key: str) -> Heard:
+    """A fact and what is decided about it commit together; whatever is paused answers when it is resumed."""
+    from amends.common.explain.plain import heard
+
+    until = time.monotonic() + SECONDS
+    while (found := heard(partial(log.find, loop), key)).outcome == "waiting" and time.monotonic() < until:
+        row = log.loop(loop)
+        if row is not None and row.status == "paused":
+            break
+        time.sleep(POLL)
+    return found

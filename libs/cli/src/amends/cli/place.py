@@ -114,6 +114,16 @@ def bus(known: Settings, user: Reporter) -> str:
         ) from error
 
 
+def operator() -> str:
+    """Who sits at this terminal, as the log will name him."""
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (OSError, KeyError):
+        return "operator"
+
+
 def named_in(address: str, otherwise: str) -> str:
     """The user of an address; the answers to a connection must come to an inbox of that name."""
     return unquote(urlsplit(address).username or otherwise)

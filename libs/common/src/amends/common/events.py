@@ -13,9 +13,18 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, FailFast, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
-from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Severity
+from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Severity, shared_values
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
@@ -501,12 +510,19 @@ class CommandGiven(Fact):
 
 
 class PolicyChanged(Fact):
-    """The installation's layer of the policy was changed: what `values` sets."""
+    """The installation's layer of the policy was changed, for all or for one `repository`: what `values` sets."""
 
     by = ("gateway", "cli", "evaluator")
     type: Literal["policy.changed"] = "policy.changed"
     request: Token
     values: Overrides
+    repository: Name = ""
+
+    @model_validator(mode="after")
+    def _for_one(self) -> PolicyChanged:
+        if self.repository and (shared := shared_values(self.values)):
+            raise ValueError(f"{', '.join(shared)}: of the whole installation, not of one repository")
+        return self
 
     @property
     def key(self) -> str:
@@ -728,11 +744,12 @@ class LoopOpened(Fact):
 
 
 class CommandAccepted(Fact):
-    """A command takes effect; `of` is the command's key."""
+    """A command takes effect; `of` is the command's key. `text` is what help is given instead of."""
 
     type: Literal["command.accepted"] = "command.accepted"
     of: Key
     name: CommandName
+    text: Name = ""
 
     @property
     def key(self) -> str:

@@ -325,6 +325,7 @@ class Loop:
     told: tuple[int, ...] = ()
     parked: dict[str, str] = field(default_factory=dict)
     rules: Overrides = Overrides()
+    rules_for: dict[str, Overrides] = field(default_factory=dict)
     rules_error: str = ""
     fixing_off: str = ""
     fixing_on: int = 0
@@ -846,7 +847,11 @@ def _judged(item: Item, verdict: Verdict) -> Item:
 
 
 def _ruled(loop: Loop, fact: PolicyChanged, _mark: Mark) -> Loop:
-    return changed(loop, rules=merged(loop.rules, fact.values))
+    if not fact.repository:
+        return changed(loop, rules=merged(loop.rules, fact.values))
+    name = fact.repository.lower()
+    own = merged(loop.rules_for.get(name, Overrides()), fact.values)
+    return changed(loop, rules_for={**loop.rules_for, name: own})
 
 
 def _read(loop: Loop, fact: PolicyObserved, _mark: Mark) -> Loop:

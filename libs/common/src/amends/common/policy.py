@@ -178,6 +178,23 @@ def merged(older: Overrides, newer: Overrides) -> Overrides:
     return _over(older, newer)
 
 
+def flat(part: BaseModel) -> dict[str, object]:
+    """Every value that is set, by its name as people write it: `budget.usd`."""
+    found: dict[str, object] = {}
+    for name, value in part:
+        if isinstance(value, BaseModel):
+            found |= {f"{name}.{inner}": one for inner, one in flat(value).items()}
+        elif value is not None:
+            found[name] = value
+    return found
+
+
+def shared_values(values: Overrides) -> list[str]:
+    """Those that are of the whole installation: of one repository they would mean nothing."""
+    shared = ("repositories", "max_fixers", "budget.day_usd")
+    return [name for name in flat(values) if name in shared]
+
+
 PartT = TypeVar("PartT", bound=_Part)
 
 

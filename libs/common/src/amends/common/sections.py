@@ -19,12 +19,13 @@ class Section(BaseModel):
 class Bearer(Section):
     """Somebody who may use the HTTP API: his name is the actor, his token is kept only as its sha256.
 
-    `repositories` are names, or `*` for all that the installation lists.
+    `repositories` are names, or `*` for all that the installation lists. Every token may look at their loops, and one
+    that may `read` does no more than that.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
     sha256: Annotated[str, Field(repr=False, pattern=r"^[0-9a-f]{64}$")]
-    may: Annotated[tuple[Literal["facts", "commands"], ...], Field(min_length=1)]
+    may: Annotated[tuple[Literal["facts", "commands", "read"], ...], Field(min_length=1)]
     repositories: Annotated[tuple[Line, ...], Field(min_length=1)]
 
 

@@ -27,7 +27,7 @@ from amends.common.loop import (
     is_stranger,
     number,
 )
-from amends.common.policy import Overrides, Policy, effective
+from amends.common.policy import Overrides, Policy, effective, merged
 
 SECOND = 1_000_000
 MAX_AGAIN = 5
@@ -66,10 +66,12 @@ class Request(NamedTuple):
 
 def policy_for(loop: Loop, installation: Loop, repository: Loop) -> Policy:
     """The policy in force for this loop, and the versions of the two loops that it was folded from."""
+    full_name = loop.pull.full_name if loop.pull else ""
+    own = installation.rules_for.get(full_name.lower())
     return effective(
-        installation.rules,
+        merged(installation.rules, own) if own else installation.rules,
         Overrides() if loop.kind == "installation" else repository.rules,
-        loop.pull.full_name if loop.pull else "",
+        full_name,
         versions=f"{installation.version}.{repository.version}",
         killed=bool(installation.paused),
         fixing_off=installation.fixing_off,

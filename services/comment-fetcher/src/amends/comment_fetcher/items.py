@@ -18,8 +18,9 @@ from amends.comment_fetcher.snapshot import Said, Snapshot, Thread
 from amends.comment_fetcher.visible import suggestions, visible
 from amends.common.events import Author, Collected, FixRequested, ItemKind, LeftOut, Text, seen_as
 from amends.common.feedback import Anchor, Feedback, Remark, Side, Suggestion
+from amends.common.github.commands import beside_order
 from amends.common.github.models import Review, ReviewComment
-from amends.common.github.sightings import author, check_name
+from amends.common.github.sightings import author, check_name, only_orders
 from amends.common.github.text import body_hash, clean, name
 from amends.common.loop import digest
 from amends.common.policy import Severity
@@ -148,7 +149,7 @@ def versioned(said: Iterable[str]) -> str:
 
 
 def _thread(thread: Thread, hearing: Hearing, snapshot: Snapshot) -> Feedback | None:
-    voices = hearing.voices(thread.said)
+    voices = hearing.voices(said for said in thread.said if not only_orders(said.comment))
     if not voices:
         return None
     shown = [voice for voice in voices if not voice.said.minimized]
@@ -159,13 +160,22 @@ def _thread(thread: Thread, hearing: Hearing, snapshot: Snapshot) -> Feedback | 
         kind="thread",
         version=versioned(voice.version for voice in voices),
         author=speaker,
-        remarks=tuple(_remark(voice, suggesting=True) for voice in shown),
+        remarks=tuple(_remark(voice, suggesting=True) for voice in _with_ours(thread, shown, hearing.ours)),
         anchor=_anchor(thread),
         review=first.pull_request_review_id if isinstance(first, ReviewComment) else None,
         resolved=thread.resolved or not shown,
         severity=_labelled(shown[0]) if shown else None,
         url=f"{snapshot.seen.url}#discussion_r{thread.root}",
     )
+
+
+def _with_ours(thread: Thread, shown: Sequence[Voice], ours: frozenset[int]) -> list[Voice]:
+    """What they say, and what we said before the last of them: `1` means nothing without the question."""
+    last = thread.said.index(shown[-1].said) if shown else 0
+    heard = {voice.said.node: voice for voice in shown}
+    own = (Voice(said, author(said.comment.user, ours)) for said in thread.said[:last] if not said.minimized)
+    heard |= {voice.said.node: voice for voice in own if voice.author.kind == "self"}
+    return [heard[said.node] for said in thread.said if said.node in heard]
 
 
 def _labelled(voice: Voice) -> Severity | None:
@@ -197,11 +207,11 @@ def _side(said: str) -> Side | None:
 
 def _remark(voice: Voice, *, suggesting: bool = False) -> Remark:
     comment = voice.said.comment
-    found = suggestions(comment.body) if suggesting else ()
+    found = suggestions(comment.body) if suggesting and voice.author.kind != "self" else ()
     return Remark(
         id=comment.id,
         author=voice.author,
-        text=clean(visible(comment.body)),
+        text=clean(visible(beside_order(comment.body) if voice.author.kind == "user" else comment.body)),
         suggestions=tuple(
             Suggestion(text=clean(one.text), exact=one.exact and clean(one.text) == one.text) for one in found
         ),
@@ -217,7 +227,7 @@ def _body(said: Said, kind: ItemKind, hearing: Hearing, snapshot: Snapshot) -> I
     """One item, or for a bot that buries several findings in one text, one for each and one for the rest."""
     comment = said.comment
     rejects = isinstance(comment, Review) and comment.state.upper() == "CHANGES_REQUESTED"
-    if not (comment.body.strip() or rejects):
+    if not (comment.body.strip() or rejects) or (only_orders(comment) and not rejects):
         return
     for voice in hearing.voices([said]):
         whole = _whole(voice, kind, snapshot)

@@ -18,6 +18,7 @@ from amends.common.github.sightings import (
     comment_gone,
     conversation_comment,
     line_comment,
+    only_orders,
     pull_seen,
     review_body_edited,
     reviewed,
@@ -80,7 +81,9 @@ def _comment(said: Said, sight: Sight) -> Iterator[AnyFact]:
     comment = said.comment
     if author(comment.user, sight.ours).kind == "self":
         return
-    if isinstance(comment, ReviewComment):
+    if only_orders(comment) and not said.edited:
+        pass  # a command is no feedback
+    elif isinstance(comment, ReviewComment):
         yield line_comment(comment, sight.ours, edited=said.edited)
     elif isinstance(comment, IssueComment):
         yield conversation_comment(comment, sight.ours, edited=said.edited)

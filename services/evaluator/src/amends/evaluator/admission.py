@@ -14,6 +14,7 @@ from amends.common.envelope import Event
 from amends.common.events import (
     CommandAccepted,
     CommandGiven,
+    CommandRefused,
     CommentsFailed,
     CommentsFetched,
     CycleFinished,
@@ -158,10 +159,13 @@ def held_by_another(loop: Loop, fact: FixStarted, now: int) -> Refused:
 def may(loop: Loop, policy: Policy, event: Event, run: str) -> Go | Stop:
     """Whether the work that `event` asked for may have its effect now: asked right before every effect."""
     fact = event.fact
-    if (loop.paused or policy.killed) and not _tells_of_pause(fact):
+    if (loop.paused or policy.killed) and not _heard_in_pause(fact):
         return Stop("paused")
     match fact:
-        case CycleFinished() | ReviewRequested() | Escalated() | LoopFinished() | LoopPaused():
+        case (
+            CycleFinished() | ReviewRequested() | Escalated() | LoopFinished() | LoopPaused()
+            | CommandAccepted() | CommandRefused()
+        ):  # fmt: skip
             if isinstance(fact, ReviewRequested) and loop.closed:
                 return Stop("closed")
             recent = sum(time > loop.time - HOUR for time in loop.told)
@@ -172,9 +176,12 @@ def may(loop: Loop, policy: Policy, event: Event, run: str) -> Go | Stop:
             return Stop("closed") if loop.closed else Go()
 
 
-def _tells_of_pause(fact: Fact) -> bool:
-    """Whether it is the pause itself that people are told about: after the resume that would be no news."""
-    return isinstance(fact, LoopPaused) or (isinstance(fact, CommandAccepted) and fact.name == "pause")
+def _heard_in_pause(fact: Fact) -> bool:
+    """Whether it is the pause itself that people are told about (after the resume that is no news), or an answer."""
+    return isinstance(fact, LoopPaused) or (isinstance(fact, CommandAccepted) and fact.name in _ANSWERED)
+
+
+_ANSWERED = frozenset({"pause", "explain", "help"})
 
 
 def _working(loop: Loop, fact: FixRequested | CommentsFetched | PushRequested, policy: Policy, run: str) -> Go | Stop:

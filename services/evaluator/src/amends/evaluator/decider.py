@@ -80,6 +80,7 @@ GAVE_UP = {
 MAX_REQUEST = 240 * 1024  # what a request for a cycle may take, of the quarter of a megabyte that an event may
 MAX_TEXTS = 128 * 1024
 MAX_NAMES = 32 * 1024
+LONGEST_WORD = 100  # of what somebody took for a command
 FEW = 3  # findings on lines of the loop's own, below which nothing can be said about chasing them
 
 
@@ -128,10 +129,19 @@ def _settings(loop: Loop) -> Decisions:
 
 
 def _resumed(loop: Loop, policy: Policy) -> Decisions:
+    """Of a paused loop: who asks why nothing happens is answered, and all else waits for the resume."""
     for key, command in loop.commands.items():
         if command.name == "resume" and _believed(policy, command):
-            return [CommandAccepted(of=key, name="resume"), LoopResumed(of=key)]
+            return [_accepted(key, command), LoopResumed(of=key)]
+    for key, command in loop.commands.items():
+        if command.name in {"explain", "help"} and _believed(policy, command):
+            return [_accepted(key, command)]
     return []
+
+
+def _accepted(key: str, command: Command) -> CommandAccepted:
+    unknown = command.text[:LONGEST_WORD] if command.name == "help" else ""
+    return CommandAccepted(of=key, name=command.name, text=unknown)
 
 
 def _believed(policy: Policy, command: Command) -> bool | None:
@@ -153,7 +163,7 @@ def _commands(loop: Loop, policy: Policy) -> Decisions:
 
 
 def _obeyed(loop: Loop, policy: Policy, key: str, command: Command) -> Decisions:
-    accepted = CommandAccepted(of=key, name=command.name)
+    accepted = _accepted(key, command)
     over = loop.closed or loop.finished in {"stopped", "continued_in"}
     match command.name:
         case "pause":

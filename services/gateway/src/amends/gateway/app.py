@@ -19,8 +19,10 @@ from amends.common.logs import set_up
 from amends.common.ops import Ops, OpsNotServed
 from amends.common.redaction import Redactor
 from amends.common.settings import Settings
-from amends.gateway.facts_api import Callers, Clash, FactsApi
+from amends.gateway.callers import Callers, Clash
+from amends.gateway.facts_api import FactsApi
 from amends.gateway.intake import Intake
+from amends.gateway.loops_api import LoopsApi
 from amends.gateway.places import Places
 from amends.gateway.reporting import Desk
 from amends.gateway.server import Server
@@ -66,7 +68,8 @@ async def start(settings: Settings, recorder: Recorder) -> Gateway:
         raise NotServed(str(clash)) from clash
     api = FactsApi(callers, desk, places, redacted, lambda: datetime.now(UTC))
     intake = Intake(secrets, desk, frozenset(settings.our_accounts))
-    server = Server({"/webhooks/github": intake.route, "/api/facts": api.route})
+    loops = LoopsApi(callers, desk, reader, redacted)
+    server = Server({"/webhooks/github": intake.route, "/api/facts": api.route, **loops.routes})
     host, port = settings.gateway.host, settings.gateway.port
     try:
         address = await server.start(host, port)

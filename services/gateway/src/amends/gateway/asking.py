@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
@@ -105,13 +105,19 @@ class Approval(Asked):
     submitted_at: datetime | None = None
 
 
-class Command(Asked):
+class Order(BaseModel):
     """A command; the same `id` (or Idempotency-Key) again is the same command."""
 
-    type: Literal["command.given"]
+    model_config = Asked.model_config
     id: Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9._-]{1,100})?$")] = ""
     name: CommandName
     text: Words = ""
+
+
+class Command(Order, Asked):
+    """A command to the loop of a pull request."""
+
+    type: Literal["command.given"]
 
 
 Request = Rejection | Approval | Command
@@ -148,21 +154,40 @@ def caller(name_: str) -> int:
     return int.from_bytes(sha256(name_.encode()).digest()[: CALLER_BITS // 8])
 
 
-def identified(request: Request, key: str) -> Request:
+def ordered(body: bytes) -> Order:
+    """The command of a JSON body to a loop, or Unreadable."""
+    try:
+        single(body)
+        return Order.model_validate_json(body)
+    except ValidationError as error:
+        raise Unreadable(_remedy(error)) from error
+
+
+RequestT = TypeVar("RequestT", bound=BaseModel)
+
+
+def identified(request: RequestT, key: str) -> RequestT:
     """A command without an id of its own goes by its Idempotency-Key; a review has its number."""
-    if not isinstance(request, Command) or request.id:
+    if not isinstance(request, Order) or request.id:
         return request
     if not _KEY.fullmatch(key):
         raise Unreadable("id: give one, or an Idempotency-Key: up to 100 letters, digits, `.`, `_` and `-`")
     return request.model_copy(update={"id": key})
 
 
+def commanded(order: Order, by: str, redacted: Redactor) -> CommandGiven:
+    """The command that the caller `by` gave, as it will be recorded."""
+    words = redacted(clean(order.text)).strip()
+    if order.name == "refine" and not words:
+        raise Unreadable("text: say what is to be changed")
+    return CommandGiven(id=f"{by}/{order.id}", name=order.name, text=words, author=Author(id=0, login=by, kind="token"))
+
+
 def fact(request: Request, by: str, now: datetime, redacted: Redactor) -> AnyFact:
     """What the caller `by` said, as it will be recorded."""
     author = Author(id=0, login=by, kind="token")
     if isinstance(request, Command):
-        words = redacted(clean(request.text))
-        return CommandGiven(id=f"{by}/{request.id}", name=request.name, text=words, author=author)
+        return commanded(request, by, redacted)
     number = OUTSIDE + (caller(by) << NUMBER_BITS) + request.review
     at = request.submitted_at if request.submitted_at and request.submitted_at.tzinfo else now
     if isinstance(request, Approval):

@@ -52,10 +52,11 @@ def later(why: str, seconds: int = 5) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before the body. Field names are in lower case."""
+    """What stands before the body. Field names are in lower case; `named` stands in the path for the route's `*`."""
 
     fields: Mapping[bytes, bytes]
     query: bytes = b""
+    named: str = ""
 
     def text(self, name: bytes) -> str:
         """A field's value; what is not ASCII in it is nobody's."""
@@ -95,7 +96,7 @@ class Route:
     screen: Callable[[Head], Answer | None] = lambda _head: None
 
 
-def head_of(fields: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Head:
+def head_of(fields: Iterable[tuple[bytes, bytes]], query: bytes = b"", named: str = "") -> Head:
     """The head of these fields, or Refused: no field that decides anything may stand there twice."""
     found: dict[bytes, bytes] = {}
     size, count = len(query), 0
@@ -107,4 +108,4 @@ def head_of(fields: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Head:
         if name in found and name in _ONCE:
             raise Refused(HTTPStatus.BAD_REQUEST, f"{name.decode('ascii', 'replace')} stands there twice")
         found[name] = found[name] + b", " + value if name in found else value
-    return Head(found, query)
+    return Head(found, query, named)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
-from hashlib import sha256
 from http import HTTPStatus
 
 from amends.common.answers import Already, Refused, Report
@@ -16,8 +13,8 @@ from amends.common.events import AnyFact, ReviewApproved, ReviewRejected
 from amends.common.identity import About, loop_name
 from amends.common.log import LogUnreachable
 from amends.common.redaction import Redactor
-from amends.common.sections import Bearer
-from amends.gateway import asking, exchange, measures
+from amends.gateway import asking, exchange
+from amends.gateway.callers import Callers, counted, reaches, unknown
 from amends.gateway.exchange import Answer, Head, Request, Route, later, refusal
 from amends.gateway.payloads import Unreadable
 from amends.gateway.places import Places, Pull
@@ -25,30 +22,6 @@ from amends.gateway.reporting import Desk, Outcome
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 200 * 1024  # what comes out of it fits an envelope
-_BEARER = re.compile(r"[Bb]earer +([!-~]{1,512})")
-
-
-class Clash(Exception):
-    """The reviews of two callers would have the same numbers: rename one of their tokens."""
-
-
-class Callers:
-    """Who may call, by the sha256 of his token."""
-
-    def __init__(self, tokens: Sequence[Bearer]) -> None:
-        places: dict[int, str] = {}
-        for token in tokens:
-            other = places.setdefault(asking.caller(token.name), token.name)
-            if other != token.name:
-                raise Clash(f"gateway.tokens: {other} and {token.name} cannot be told apart by a number: rename one")
-        self._tokens = tuple(tokens)
-
-    def who(self, head: Head) -> Bearer | None:
-        """Whose token came with the request. All are compared: how long it takes tells nothing."""
-        found = _BEARER.fullmatch(head.text(b"authorization"))
-        digest = sha256(found[1].encode() if found else b"").hexdigest()
-        matches = [token for token in self._tokens if hmac.compare_digest(token.sha256, digest)]
-        return matches[0] if found and matches else None
 
 
 class FactsApi:
@@ -70,7 +43,7 @@ class FactsApi:
         return Route("POST", self._handle, MOST_BYTES, self._screen)
 
     def _screen(self, head: Head) -> Answer | None:
-        return None if self._callers.who(head) else _counted(_unknown())
+        return None if self._callers.who(head) else counted(unknown())
 
     async def _handle(self, request: Request) -> Answer:
         try:
@@ -82,17 +55,17 @@ class FactsApi:
         except LogUnreachable as unreachable:
             log.warning("the log cannot be read", extra={"why": str(unreachable)})
             answer = later("the log cannot be read now")
-        return _counted(answer)
+        return counted(answer)
 
     async def _answer(self, request: Request) -> Answer:
         token = self._callers.who(request.head)
         if token is None:
-            return _unknown()
+            return unknown()
         wanted = _read(request)
         about, right = wanted.about, "commands" if isinstance(wanted, asking.Command) else "facts"
         if right not in token.may:
             raise _denied(f"this token may not say that: add `{right}` to its `may`")
-        if not {about.full_name.lower(), "*"} & {name.lower() for name in token.repositories}:
+        if not reaches(token, about.full_name):
             raise _denied(f"this token is not for {about.full_name}: add it to its `repositories`")
         pull = await self._places.pull(about)
         if pull is None or not await self._places.listed(pull.repo, about.full_name):
@@ -110,7 +83,7 @@ class FactsApi:
                 if row is not None:
                     raise _clash(row.pos)
             outcome = await self._desk.send([Report(fact=fact, version=fact.schema_version, about=where, actor=by)])
-        return _told(outcome, fact, loop)
+        return told(outcome, fact, loop)
 
 
 def _read(request: Request) -> asking.Request:
@@ -131,7 +104,8 @@ def _opposite(fact: AnyFact) -> str:
     return f"review/{fact.review}/rejected" if isinstance(fact, ReviewApproved) else ""
 
 
-def _told(outcome: Outcome, fact: AnyFact, loop: str) -> Answer:
+def told(outcome: Outcome, fact: AnyFact, loop: str) -> Answer:
+    """What became of a token's fact."""
     if outcome.kind == "unavailable":
         log.warning("a fact is not recorded", extra={"loop": loop, "why": outcome.why})
         return later("it may or may not be in the log: send the same again")
@@ -151,16 +125,6 @@ def _told(outcome: Outcome, fact: AnyFact, loop: str) -> Answer:
 
 def _words(fact: AnyFact) -> dict[str, object]:
     return fact.model_dump(exclude={"submitted_at"})
-
-
-def _counted(answer: Answer) -> Answer:
-    measures.asked(answer.status.value)
-    return answer
-
-
-def _unknown() -> Answer:
-    why = "Authorization: Bearer and a token of gateway.tokens, please"
-    return refusal(HTTPStatus.UNAUTHORIZED, why, {"WWW-Authenticate": "Bearer"})
 
 
 def _denied(why: str) -> exchange.Refused:

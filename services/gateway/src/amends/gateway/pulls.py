@@ -11,6 +11,7 @@ from amends.common.github.sightings import (
     comment_gone,
     conversation_comment,
     line_comment,
+    only_orders,
     pull_seen,
     review_body_edited,
     reviewed,
@@ -65,7 +66,9 @@ def review_comment(sight: Sight, delivery: OfReviewComment) -> Found:
         return sight.ignored("action_not_followed")
     edited = delivery.action == "edited"
     order = _order(sight, comment, delivery, edited=edited)
-    return sight.of(pull, stands, line_comment(comment, sight.ours, edited=edited), order)
+    # A command is no feedback; one that feedback was edited into is news of that feedback.
+    said = None if only_orders(comment) and not edited else line_comment(comment, sight.ours, edited=edited)
+    return sight.of(pull, stands, said, order)
 
 
 def issue_comment(sight: Sight, delivery: OfIssueComment) -> Found:
@@ -83,7 +86,8 @@ def issue_comment(sight: Sight, delivery: OfIssueComment) -> Found:
         return sight.ignored("action_not_followed")
     edited = delivery.action == "edited"
     order = _order(sight, comment, delivery, edited=edited)
-    return sight.of(number, conversation_comment(comment, sight.ours, edited=edited), order)
+    said = None if only_orders(comment) and not edited else conversation_comment(comment, sight.ours, edited=edited)
+    return sight.of(number, said, order)
 
 
 def thread(sight: Sight, delivery: OfThread) -> Found:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from http import HTTPStatus
 from typing import Any, Self, TypeAlias
+from urllib.parse import unquote_to_bytes
 
 from amends.gateway.exchange import Answer, Head, Refused, Request, Route, head_of, later
 
@@ -54,10 +55,14 @@ class _Place:
 
 
 class Routing:
-    """Answers for all routes. `seconds`: how long one may take once its request is whole; GitHub hangs up after ten."""
+    """Answers for all routes. `seconds`: how long one may take once its request is whole; GitHub hangs up after ten.
+
+    A `*` in a route's path stands for one part of it, whose name the request's head has.
+    """
 
     def __init__(self, routes: Mapping[str, Route], places: Places, seconds: float) -> None:
-        self._routes = {path.encode(): route for path, route in routes.items()}
+        self._routes = {path.encode(): route for path, route in routes.items() if "*" not in path}
+        self._patterns = {tuple(path.encode().split(b"/")): route for path, route in routes.items() if "*" in path}
         self._places = places
         self._seconds = seconds
 
@@ -79,8 +84,8 @@ class Routing:
         await _send(answer, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
-        route = self._find(scope)
-        head = head_of(scope["headers"], scope["query_string"])
+        route, named = self._find(scope)
+        head = head_of(scope["headers"], scope["query_string"], named)
         _check_framing(scope, head)
         if (screened := route.screen(head)) is not None:
             return screened
@@ -89,14 +94,27 @@ class Routing:
             async with asyncio.timeout(self._seconds):
                 return await route.handle(Request(head, body))
 
-    def _find(self, scope: Scope) -> Route:
+    def _find(self, scope: Scope) -> tuple[Route, str]:
         # The raw path: what somebody in front let pass by its letters must not become another one here.
-        route = self._routes.get(scope["raw_path"]) if scope["type"] == "http" else None
+        path: bytes = scope["raw_path"] if scope["type"] == "http" else b""
+        route, named = self._routes.get(path), ""
+        if route is None:
+            route, named = self._matching(path)
         if route is None:
             raise Refused(HTTPStatus.NOT_FOUND, "not here")
         if route.method != scope["method"]:
             raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"{route.method}, please", {"Allow": route.method})
-        return route
+        return route, named
+
+    def _matching(self, path: bytes) -> tuple[Route | None, str]:
+        parts = tuple(path.split(b"/"))
+        for pattern, route in self._patterns.items():
+            if len(parts) != len(pattern):
+                continue
+            named = [part for part, wanted in zip(parts, pattern, strict=True) if wanted == b"*"]
+            if named[0] and all(wanted in {part, b"*"} for part, wanted in zip(parts, pattern, strict=True)):
+                return route, unquote_to_bytes(named[0]).decode("ascii", "replace")
+        return None, ""
 
 
 async def _send(answer: Answer, send: Send) -> None:

@@ -15,6 +15,7 @@ MEANINGS = {
     "of": "the position of the event it is about",
     "AuthorChecked.of": "the key of the review or command whose author it is",
     "CommandAccepted.of": "the command's key",
+    "CommandAccepted.text": "the word that was no command, when the answer is help",
     "CommandRefused.of": "the command's key",
     "LoopPaused.of": "the command's key",
     "LoopResumed.of": "the command's key",
@@ -136,6 +137,7 @@ MEANINGS = {
     "code": "the version of the code that failed",
     "at": "the position of the event that could not be worked off",
     # the policy's values
+    "PolicyChanged.repository": "the one repository that it is for, `owner/repo`; none: all that are listed",
     "repositories": "the repositories that amends may work on, `owner/repo`; only the installation says so",
     "enabled": "whether it works on this repository",
     "killed": "whether the whole installation is paused",

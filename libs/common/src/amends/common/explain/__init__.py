@@ -9,9 +9,12 @@ from collections.abc import Sequence
 
 from amends.common.envelope import Event
 from amends.common.events import LoopStuck
+from amends.common.explain.account import account
+from amends.common.explain.citing import Known
 from amends.common.explain.conditions import conditions
-from amends.common.explain.explanation import Condition, Explanation, Handover, Happened, Order, Turn
+from amends.common.explain.explanation import Account, Condition, Deed, Explanation, Handover, Happened, Order, Turn
 from amends.common.explain.handover import handover, orders
+from amends.common.explain.plain import plain
 from amends.common.explain.text import lines
 from amends.common.explain.turns import turns
 from amends.common.explain.why import next_step, why
@@ -19,11 +22,28 @@ from amends.common.loop import Loop
 from amends.common.policy import Policy
 from amends.common.standing import Status, status
 
-__all__ = ["Condition", "Explanation", "Handover", "Happened", "Order", "Turn", "explain", "lines"]
+__all__ = [
+    "Account",
+    "Condition",
+    "Deed",
+    "Explanation",
+    "Handover",
+    "Happened",
+    "Known",
+    "Order",
+    "Turn",
+    "account",
+    "explain",
+    "lines",
+    "plain",
+]
 
 
-def explain(loop: Loop, policy: Policy, recent: Sequence[Event]) -> Explanation:
-    """Why the loop stands where it stands. `recent` are its last events, as many as are wanted, the newest last."""
+def explain(loop: Loop, policy: Policy, recent: Sequence[Event], known: Known | None = None) -> Explanation:
+    """Why the loop stands where it stands. `recent` are its last events, as many as are wanted, the newest last.
+
+    With what else is `known` it also gives an account of what was done and what was not.
+    """
     stands, name = status(loop, policy), _name(loop)
     return Explanation(
         loop=loop.id,
@@ -42,6 +62,7 @@ def explain(loop: Loop, policy: Policy, recent: Sequence[Event]) -> Explanation:
         last=tuple(map(_happened, recent)),
         handover=handover(loop, policy) if stands is Status.NEEDS_HUMAN else None,
         orders=tuple(orders(loop, policy, stands, name)),
+        account=None if known is None else account(loop, policy, recent, known),
     )
 
 

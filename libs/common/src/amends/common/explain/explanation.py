@@ -41,6 +41,23 @@ class Order(NamedTuple):
     effect: str
 
 
+class Deed(NamedTuple):
+    """Something that was done, at `pos`, or is not done: why, who brought it about, under which value of the policy."""
+
+    pos: int
+    what: str
+    why: str
+    by: str
+    under: str
+
+
+class Account(NamedTuple):
+    """What was done, the newest last, and what was not."""
+
+    done: tuple[Deed, ...]
+    undone: tuple[Deed, ...]
+
+
 @dataclass(frozen=True)
 class Handover:
     """What the human who takes over has to know."""
@@ -72,3 +89,4 @@ class Explanation:
     last: tuple[Happened, ...]
     handover: Handover | None
     orders: tuple[Order, ...]
+    account: Account | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from amends.common.envelope import moment
-from amends.common.explain.explanation import Explanation, Handover, Turn
+from amends.common.explain.explanation import Deed, Explanation, Handover, Turn
 
 WIDTH = 100
 
@@ -32,6 +32,9 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from _section("Next", [explanation.next])
     yield from _section("Waiting for", [_turn(turn) for turn in explanation.turns])
     yield from _section("You can say", [_said(*order) for order in explanation.orders])
+    if explanation.account is not None:
+        yield from _section("Done", [_deed(deed) for deed in explanation.account.done])
+        yield from _section("Not done", [_deed(deed) for deed in explanation.account.undone])
     yield from _section(
         _last(explanation),
         [f"{event.pos}  {_date(event.time)}  {event.type}  {event.said}" for event in explanation.last],
@@ -55,6 +58,12 @@ def _handover(handover: Handover) -> Iterator[str]:
     yield from _section("Reason", [f"{handover.reason}: {handover.means}", handover.remedy])
     yield from _section("Tried", handover.tried)
     yield from _section("Left", handover.left)
+
+
+def _deed(deed: Deed) -> str:
+    place = f"{deed.pos}  " if deed.pos else ""
+    by, under = f" [by {deed.by}]" if deed.by else "", f" [under {deed.under}]" if deed.under else ""
+    return f"{place}{deed.what}: {deed.why}{by}{under}"
 
 
 def _said(command: str, comment: str, effect: str) -> str:

@@ -24,7 +24,7 @@ from amends.common.events import (
     ThreadResolved,
     ThreadUnresolved,
 )
-from amends.common.github.commands import order_in
+from amends.common.github.commands import beside_order, order_in
 from amends.common.github.models import Check, IssueComment, Pull, Review, ReviewComment, Status, Thread, User
 from amends.common.github.names import is_address, is_branch, is_login, is_sha
 from amends.common.github.text import EMPTY, body_hash, name
@@ -85,7 +85,8 @@ def reviewed(review: Review, ours: frozenset[int] = frozenset()) -> Opinion | No
     cls = _OPINIONS.get(review.state.lower())
     if cls is None:
         return None
-    body = body_hash(review.body)
+    # A rejection says something without words; what only comments and holds nothing but a command does not.
+    body = EMPTY if cls is not ReviewRejected and only_orders(review) else body_hash(review.body)
     said: Opinion = cls(
         review=review.id,
         node=node(review.node_id, "review", review.id),
@@ -164,6 +165,12 @@ def commanded(said: Speech, ours: frozenset[int] = frozenset()) -> CommandGiven 
         return None
     kind = {ReviewComment: "thread", IssueComment: "comment", Review: "review"}[type(said)]
     return CommandGiven(id=f"{kind}-{said.id}", name=order.name, text=order.text, author=who)
+
+
+def only_orders(said: Speech) -> bool:
+    """Whether a person says nothing there but a command: that is no feedback."""
+    is_person = said.user is not None and said.user.type.lower() != "bot"
+    return is_person and order_in(said.body) is not None and not beside_order(said.body).strip()
 
 
 def thread_turned(

@@ -1,0 +1,232 @@
+"""`amends policy`: what is in force and where it comes from, changes of the installation, and a file's check."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from amends.cli.output import as_json, examples, formatted, say, say_json, shown
+from amends.cli.place import Negative, NotReachable, Wrong, asked, operator, placed, the_log
+
+if TYPE_CHECKING:
+    from amends.common.events import PolicyChanged
+    from amends.common.log import Log
+    from amends.common.policy import Overrides
+    from amends.common.provenance import Layers
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
+_ASSIGNMENT = re.compile(r"(?P<name>[a-z_]+(?:\.[a-z_]+)?)(?P<how>[+-]?=)(?P<value>.*)", re.DOTALL)
+
+
+@click.group()
+def policy() -> None:
+    """Show, change and check the rules.
+
+    Three layers, later ones win: the defaults; the installation, for all repositories and for single ones; and
+    .github/amends.yml on a repository's default branch, which may tighten and never widen.
+    """
+
+
+def _repository(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not _REPOSITORY.fullmatch(value):
+        raise Wrong(f"--repo {value}: say owner/repo")
+    return value
+
+
+@policy.command(epilog=examples("amends policy show --repo octo/shop", "amends policy show --repo octo/shop --explain"))
+@click.option("--repo", metavar="OWNER/REPO", required=True, callback=_repository, help="For this repository.")
+@click.option("--explain", "why", is_flag=True, help="Say where each value comes from.")
+@placed("data_dir", "database")
+@formatted
+def show(repo: str, *, why: bool) -> None:
+    """Show every value in force for a repository."""
+    from amends.common.provenance import shown as written
+
+    with the_log() as log:
+        layers = _layers(log, repo)
+    settings = layers.settings()
+    if as_json():
+        say_json({"repo": repo, "error": layers.error, "values": _plain(layers)})
+        return
+    if layers.error:
+        say(shown(f"# the file is wrong, the last good one is in force: {layers.error}"))
+    longest = max(len(f"{name} = {written(setting.value)}") for name, setting in settings.items())
+    for name, setting in settings.items():
+        line = f"{name} = {written(setting.value)}"
+        say(shown(f"{line:<{min(longest, 50)}}  # {setting.source.said}" if why else line))
+
+
+def _plain(layers: Layers) -> dict[str, object]:
+    return {
+        name: {"value": setting.value, **setting.source._asdict(), "why": setting.source.said}
+        for name, setting in layers.settings().items()
+    }
+
+
+@policy.command(
+    "set",
+    epilog=examples(
+        "amends policy set max_cycles=3 budget.usd=5",
+        "amends policy set repositories+=octo/shop",
+        "amends policy set triggers=[comments,checks] --repo octo/shop",
+    ),
+)
+@click.argument("changes", metavar="KEY=VALUE...", nargs=-1, required=True)
+@click.option("--repo", metavar="OWNER/REPO", callback=_repository, help="For this repository alone.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@placed("data_dir", "database", "nats_url")
+@formatted
+def set_(changes: tuple[str, ...], repo: str | None, *, dry_run: bool) -> None:
+    """Change the installation's layer, and show what becomes different by it.
+
+    A list is replaced by KEY=[a,b], or changed by KEY+=a and KEY-=a. A change applies from the next cycle on; what is
+    tighter applies at once.
+    """
+    with the_log() as log:
+        before, after = _layers(log, repo or ""), _layers(log, repo or "")
+    fact = _changed(changes, before, repo)
+    if repo:
+        after.own = _merged(after.own, fact.values)
+    else:
+        after.installation = _merged(after.installation, fact.values)
+    differing = _difference(before, after, repo)
+    pos = _reported(fact) if differing and not dry_run else 0
+    _tell(differing, fact, after if repo else None, pos)
+
+
+def _changed(changes: tuple[str, ...], layers: Layers, repo: str | None) -> PolicyChanged:
+    from uuid import uuid4
+
+    from pydantic import ValidationError
+
+    from amends.common.events import PolicyChanged
+
+    values: dict[str, Any] = {}
+    for change in changes:
+        _put(values, change, layers)
+    try:
+        return PolicyChanged.model_validate(
+            {"request": f"cli-{uuid4().hex[:16]}", "values": values, "repository": repo or ""}
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"][1:])
+        said = first["msg"].removeprefix("Value error, ")
+        raise Wrong(f"{place}: {said}" if place else said) from error
+
+
+def _put(values: dict[str, Any], change: str, layers: Layers) -> None:
+    """A change of one value, as it will be validated."""
+    import yaml
+
+    found = _ASSIGNMENT.fullmatch(change)
+    if found is None:
+        raise Wrong(f"{change}: say KEY=VALUE")
+    try:
+        value = yaml.safe_load(found["value"])
+    except yaml.YAMLError as error:
+        raise Wrong(f"{found['name']}: its value cannot be read: {str(error).splitlines()[0]}") from error
+    if value is None:
+        value = ""
+    if found["how"] != "=":
+        value = _listed(layers, found["name"], found["how"], value)
+    outer, _, inner = found["name"].partition(".")
+    if inner:
+        values.setdefault(outer, {})[inner] = value
+    else:
+        values[outer] = value
+
+
+def _listed(layers: Layers, name: str, how: str, value: object) -> list[object]:
+    from amends.common.policy import Policy, flat
+
+    known = {**flat(Policy()), "repositories": (), **flat(layers.installation), **flat(layers.own)}.get(name)
+    if not isinstance(known, tuple):
+        raise Wrong(f"{name}: only a list is changed with {how}")
+    said = value if isinstance(value, list) else [value]
+    if how == "+=":
+        return [*known, *(one for one in said if one not in known)]
+    return [one for one in known if one not in said]
+
+
+def _merged(older: Overrides, newer: Overrides) -> Overrides:
+    from amends.common.policy import merged
+
+    return merged(older, newer)
+
+
+def _difference(before: Layers, after: Layers, repo: str | None) -> dict[str, tuple[object, object]]:
+    """What is set otherwise; for a repository what it has and what it will have."""
+    from amends.common.policy import flat
+
+    layers = (before.own, after.own) if repo else (before.installation, after.installation)
+    old, new = flat(layers[0]), flat(layers[1])
+    return {name: (old.get(name), new[name]) for name in new if old.get(name) != new[name]}
+
+
+def _reported(fact: PolicyChanged) -> int:
+    from amends.common.answers import Already, Recorded, Refused, Report
+    from amends.common.identity import About
+
+    answer = asked(lambda recorder: recorder.report(Report(fact=fact, about=About(), actor=operator())))
+    match answer:
+        case Recorded() | Already():
+            return answer.pos
+        case Refused():
+            raise Negative(f"refused ({answer.reason}): {shown(answer.detail)}")
+        case _:
+            raise NotReachable(f"the evaluator did not answer ({shown(answer.detail)}): `amends doctor` looks")
+
+
+def _tell(differing: dict[str, tuple[object, object]], fact: PolicyChanged, after: Layers | None, pos: int) -> None:
+    from amends.common.provenance import shown as written
+
+    if as_json():
+        changed = {name: {"before": old, "after": new} for name, (old, new) in differing.items()}
+        say_json({"repo": fact.repository, "pos": pos, "changed": changed})
+        return
+    for name, (old, new) in differing.items():
+        say(shown(f"{name}: {'(not set)' if old is None else written(old)} -> {written(new)}"))
+        kept = after.settings().get(name) if after else None
+        if kept and kept.value != new:
+            say(shown(f"  in force is {written(kept.value)}: {kept.source.said}"))
+    say(f"recorded as event {pos}" if pos else "nothing was changed")
+
+
+@policy.command(epilog=examples("amends policy validate .github/amends.yml"))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@formatted
+def validate(file: Path) -> None:
+    """Check a repository's policy file; exit 1 and the line, if something in it is wrong."""
+    from amends.comment_fetcher.policyfile import policy_seen
+    from amends.comment_fetcher.shapes import Blob
+    from amends.common.policy import flat
+
+    content = file.read_bytes()
+    try:
+        text: str | None = content.decode()
+    except UnicodeDecodeError:
+        text = None
+    fact = policy_seen(Blob(oid="0" * 40, byte_size=len(content), text=text))
+    if as_json():
+        say_json({"file": str(file), "line": fact.line, "error": fact.error})
+    if fact.error:
+        raise Negative(shown(f"{file}:{fact.line}: {fact.error}"))
+    if not as_json():
+        say(f"{file}: {len(flat(fact.values)) if fact.values else 0} values, all of them good")
+
+
+def _layers(log: Log, repo: str) -> Layers:
+    """What the log says about a repository's policy; of one that was never seen only the installation's part."""
+    from amends.common.envelope import event_of
+    from amends.common.identity import INSTALLATION
+    from amends.common.provenance import Layers
+
+    rows = log.history(INSTALLATION)
+    known = next(iter(log.loops(repo=repo, limit=1)), None) if repo else None
+    if known is not None and known.repo is not None:
+        rows = rows + log.history(f"{known.repo}-policy")
+    return Layers(repo).tell(event_of(row) for row in rows if row.type.startswith("policy."))
