@@ -8,6 +8,7 @@ import pytest
 from tests.cli.conftest import opened
 from tests.support.command import called, lines
 from tests.support.facts import policy_changed
+from tests.support.github import Scene
 from tests.support.scribe import Scribe
 
 REPO = ("--repo", "octo/shop")
@@ -104,6 +105,40 @@ def test_what_means_nothing_is_refused_by_its_name_before_anything_is_sent(
 ) -> None:
     result = called("policy", "set", *arguments, "--database", told.url)
     assert (result.exit_code, words in result.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("reviewers=[bob, carol]", ("bob", "carol")),
+        ("reviewers=[rita]", "rita may read there"),
+        ("reviewers=[nobody-here]", "nobody is called nobody-here"),
+        ("reviewers=['a b']", "no login and no number"),
+        ("reviewers=['renovate[bot]']", "renovate[bot] is a bot"),
+        ("bots=['renovate[bot]']", ("renovate[bot]",)),
+        ("bots=[bob]", "bob is no bot"),
+    ],
+)
+def test_logins_become_numbers_and_must_have_a_say(
+    told: Scribe, scene: Scene, monkeypatch: pytest.MonkeyPatch, change: str, expected: str | tuple[str, ...]
+) -> None:
+    scene.double.bot("renovate")
+    told.tell(policy_changed("there", repositories=("acme/widget",)))
+    monkeypatch.setenv("AMENDS_GITHUB_API_URL", scene.double.api_url)
+    monkeypatch.setenv("AMENDS_GITHUB_GRAPHQL_URL", scene.double.graphql_url)
+    monkeypatch.setenv("AMENDS_GITHUB_TOKEN", scene.double.token("octocat"))
+    result = called("policy", "set", change, "--dry-run", "--database", told.url)
+    if isinstance(expected, str):
+        assert (result.exit_code, expected in result.output) == (2, True)
+    else:
+        [changed] = lines(result.stdout)
+        numbers = [scene.double.user(login).id for login in expected]
+        assert changed["changed"][change.partition("=")[0]]["after"] == numbers
+
+
+def test_without_github_logins_are_refused_with_the_remedy(told: Scribe) -> None:
+    result = called("policy", "set", "reviewers=[bob]", "--dry-run", "--database", told.url)
+    assert (result.exit_code, "give numbers" in result.output) == (2, True)
 
 
 def test_a_good_file_is_good(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from amends.cli.output import as_json, examples, formatted, say, say_json, shown
+from amends.cli.people import numbered
 from amends.cli.place import Negative, NotReachable, Wrong, asked, operator, placed, the_log
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def _plain(layers: Layers) -> dict[str, object]:
     epilog=examples(
         "amends policy set max_cycles=3 budget.usd=5",
         "amends policy set repositories+=octo/shop",
+        "amends policy set reviewers=[maria,tom] --repo octo/shop",
         "amends policy set triggers=[comments,checks] --repo octo/shop",
     ),
 )
@@ -82,7 +84,8 @@ def _plain(layers: Layers) -> dict[str, object]:
 def set_(changes: tuple[str, ...], repo: str | None, *, dry_run: bool) -> None:
     """Change the installation's layer, and show what becomes different by it.
 
-    A list is replaced by KEY=[a,b], or changed by KEY+=a and KEY-=a. A change applies from the next cycle on; what is
+    A list is replaced by KEY=[a,b], or changed by KEY+=[a] and KEY-=[a]. In reviewers and bots logins become numbers,
+    if GitHub can be asked; a reviewer must be somebody who may write. A change applies from the next cycle on; what is
     tighter applies at once.
     """
     with the_log() as log:
@@ -131,6 +134,7 @@ def _put(values: dict[str, Any], change: str, layers: Layers) -> None:
         raise Wrong(f"{found['name']}: its value cannot be read: {str(error).splitlines()[0]}") from error
     if value is None:
         value = ""
+    value = numbered(found["name"], value, layers.full_name or next(iter(layers.installation.repositories or ()), ""))
     if found["how"] != "=":
         value = _listed(layers, found["name"], found["how"], value)
     outer, _, inner = found["name"].partition(".")

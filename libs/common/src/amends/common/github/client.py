@@ -282,6 +282,12 @@ class Reach:
         told = await self._client.rest(self._scope, f"/user/{number}", None)
         return read(told.content, _USER)
 
+    async def named(self, login: str) -> User:
+        """The account that is called this today; the login is one (`is_login`)."""
+        self._spend()
+        told = await self._client.rest(self._scope, f"/users/{login}", None)
+        return read(told.content, _USER)
+
     async def every(
         self, path: str, kind: TypeAdapter[list[T]], known: int = 1, most: int = 100
     ) -> tuple[list[T], int]:
