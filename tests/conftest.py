@@ -7,4 +7,5 @@ pytest_plugins = [
     "tests.support.logs",
     "tests.support.book",
     "tests.support.fetching",
+    "tests.support.model",
 ]

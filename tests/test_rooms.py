@@ -35,6 +35,11 @@ PURE = [
     "amends.common.explain.why",
     "amends.common.feedback",
     "amends.common.frozen",
+    "amends.common.gate",
+    "amends.common.gate.gate",
+    "amends.common.gate.hunks",
+    "amends.common.gate.paths",
+    "amends.common.gate.tests",
     "amends.common.github.commands",
     "amends.common.github.models",
     "amends.common.github.names",
@@ -57,6 +62,11 @@ PURE = [
     "amends.evaluator.redecide",
     "amends.evaluator.replay",
     "amends.evaluator.verify",
+    "amends.fixer.suggestions",
+    "amends.fixer.brief",
+    "amends.fixer.dialogue",
+    "amends.fixer.prices",
+    "amends.fixer.verdicts",
     "amends.gateway.access",
     "amends.gateway.asking",
     "amends.gateway.checks",
@@ -68,9 +78,11 @@ PURE = [
     "amends.gateway.signatures",
     "amends.notifier.messages",
     "amends.notifier.words",
+    "amends.publisher.message",
 ]
 STDLIB = [
-    *["__future__", "base64", "bisect", "collections", "contextlib", "dataclasses", "datetime", "enum", "functools"],
+    *["__future__", "base64", "bisect", "collections", "contextlib", "dataclasses", "datetime", "difflib", "enum"],
+    *["functools"],
     *["gc", "hashlib", "hmac", "itertools", "json", "math", "operator", "re", "textwrap", "types", "typing"],
     *["unicodedata", "uuid"],
 ]
@@ -117,3 +129,41 @@ def test_a_pure_module_awaits_nothing_and_has_no_clock_and_no_randomness(module:
     assert {node.id for node in nodes if isinstance(node, ast.Name)} & RESTLESS_NAMES == set()
     assert {node.attr for node in nodes if isinstance(node, ast.Attribute)} & RESTLESS_ATTRIBUTES == set()
     assert [node for node in nodes if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)] == []
+
+
+SOURCES = sorted(Path(__file__).parents[1].glob("*/*/src/amends/**/*.py"))
+# Whose processes are not git: the wall around commands, the nats-server, the process that holds the model's key.
+GIT_HOME = "amends/common/git/"
+
+
+def strings(node: ast.AST) -> list[str]:
+    return [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+
+
+def starts(node: ast.AST) -> bool:
+    """Whether it is a call that starts a process."""
+    name = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return name in {"run", "Popen", "check_output", "check_call", "call", "create_subprocess_exec", "execv", "execve"}
+
+
+def test_git_has_one_home() -> None:
+    """No other module of the product starts something called git; the double has a git of its own, as GitHub has."""
+    outside = [path for path in SOURCES if GIT_HOME not in path.as_posix() and "amends/doubles/" not in path.as_posix()]
+    guilty = [
+        path.as_posix()
+        for path in outside
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if starts(node) and any(said == "git" or said.endswith("/git") for said in strings(node))
+    ]
+    assert (len(outside) > 50, guilty) == (True, [])
+
+
+def test_inv_09_no_shell_reads_a_command() -> None:
+    shells = [
+        path.as_posix()
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.keyword) and node.arg == "shell")
+        or (isinstance(node, ast.Attribute) and node.attr in {"create_subprocess_shell", "getoutput", "popen"})
+    ]
+    assert shells == []

@@ -7,6 +7,7 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from amends.common.envelope import FACTS as TYPES
 from amends.common.envelope import Event, decode, encode
 from amends.common.events import (
     AccessChanged,
@@ -20,7 +21,7 @@ from amends.common.events import (
     TimerFired,
     Usage,
 )
-from amends.common.loop import Loop, added, evolve, micros, number, snapshot_updated, snapshot_value
+from amends.common.loop import MEANING, Loop, added, evolve, micros, number, snapshot_updated, snapshot_value
 from amends.common.policy import Policy
 from amends.common.standing import blocked, obstacles, requests, status, timers, window
 from amends.common.state import dump, load
@@ -112,6 +113,10 @@ def test_every_order_of_facts_can_be_folded(stage: int, facts: list[AnyFact]) ->
 @drawn(st.permutations(FACTS))
 def test_all_facts_in_any_order_can_be_folded(facts: list[AnyFact]) -> None:
     looked_at(applied(Loop("1-pr-7"), *facts))
+
+
+def test_every_fact_has_a_meaning() -> None:
+    assert set(MEANING) == set(TYPES.values())
 
 
 def test_a_loop_is_the_same_after_it_was_stored() -> None:

@@ -49,7 +49,9 @@ def doctor(*, whole: bool, deep: bool) -> None:
         _tell(checks)
         bus = _of_the_bus(log, known)
         _tell(bus)
-        checks += bus
+        fixer = _of_the_fixer(known)
+        _tell(fixer)
+        checks += [*bus, *fixer]
         if whole or deep:
             audited = _audited(log, known, deep=deep)
             _tell(audited)
@@ -146,6 +148,25 @@ async def _mirror(link: Link, log: Log) -> Check:
     if state.drift:
         return Check("mirror", "warn", f"not as configured: {'; '.join(state.drift)}", "the stream was changed by hand")
     return Check("mirror", "ok", f"events {state.first} to {state.last}, {max(0, head.pos - state.last)} behind")
+
+
+# --- what changes code -----------------------------------------------------------------------------------------------
+
+
+def _of_the_fixer(known: Settings) -> list[Check]:
+    import asyncio
+    import os
+
+    from amends.fixer.walls import Walled
+
+    walls = Walled(known.sandbox)
+    trouble = asyncio.run(walls.tried())
+    found, _, remedy = trouble.rpartition(": ")
+    checks = [Check("sandbox", "warn", found, remedy) if trouble else Check("sandbox", "ok", "it holds: canaries stay")]
+    if os.geteuid() == 0:
+        remedy = "run the fixer as a user of its own: the kernel does not count the processes of root"
+        checks.append(Check("user", "warn", "this is root", remedy))
+    return checks
 
 
 # --- every event -----------------------------------------------------------------------------------------------------

@@ -82,6 +82,38 @@ def comment_fetcher() -> None:
 
 
 @run.command(
+    epilog=examples("AMENDS_GITHUB_TOKEN=... AMENDS_MODEL_API_KEY=... amends run fixer --nats nats://nats:4222")
+)
+@placed("data_dir", "nats_url", "ops_port")
+def fixer() -> None:
+    """Change code: apply suggestions, and have the agent work on the rest, in a sandbox.
+
+    `model.api_key`, `model.base_url` and `model.name` say which model; without a key only suggestions are applied.
+    `sandbox.*` bounds what runs the code of repositories: bubblewrap, of the system or as it came with amends.
+    Repositories and workspaces are kept in `fixer.directory`. Run it as a user of its own, not as root.
+    """
+    from amends.fixer.app import serve
+
+    raise click.exceptions.Exit(serve(settings()))
+
+
+@run.command(
+    epilog=examples("AMENDS_GITHUB_TOKEN=... amends run publisher --nats nats://nats:4222"),
+)
+@placed("data_dir", "nats_url", "ops_port")
+def publisher() -> None:
+    """Write to GitHub: push the commits that fixes become, and resolve the threads that they serve.
+
+    It needs `contents: write`, no more than `pull_requests: read` beside it, and git on this machine. Commits are made
+    in the name of `publisher.name` and `publisher.email`; `github.git_url` says where repositories are, if that is not
+    where `github.api_url` is.
+    """
+    from amends.publisher.app import serve
+
+    raise click.exceptions.Exit(serve(settings()))
+
+
+@run.command(
     epilog=examples("AMENDS_GITHUB_TOKEN=... AMENDS_SLACK_WEBHOOK=... amends run notifier --nats nats://nats:4222"),
 )
 @placed("nats_url", "ops_port")

@@ -12,9 +12,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import partial
 from typing import TypeAlias
 
+from amends.cli import child
 from amends.comment_fetcher import app as comment_fetcher
 from amends.common.bus.embedded import EmbeddedServer, NotStarted
 from amends.common.bus.link import Link
+from amends.common.events import Reporter
+from amends.common.git import GitMissing
 from amends.common.github.client import Nobody
 from amends.common.log import LogUnreachable
 from amends.common.log.engine import database, named
@@ -27,11 +30,12 @@ from amends.evaluator.relay import STOPPED
 from amends.evaluator.situations import KnowingRecorder
 from amends.gateway import app as gateway
 from amends.notifier import app as notifier
+from amends.publisher import app as publisher
 
 log = logging.getLogger(__name__)
 STUCK_SECONDS = 15.0
 Beside: TypeAlias = Callable[[Evaluator, str], AbstractAsyncContextManager[None]]
-UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed, Nobody)
+UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed, Nobody, GitMissing)
 FORESEEN = (*STOPPED, *UNREACHABLE)
 
 
@@ -62,16 +66,19 @@ async def others(
         serving = await stack.enter_async_context(gateway.serving(settings, recorder))
         evaluator.beside.append(serving.checks)
         if settings.github.known:
-            nats_url = server.url(comment_fetcher.SERVICE) if server else settings.nats_address
-            fetcher = await stack.enter_async_context(_fetching(settings, nats_url, evaluator))
-            evaluator.beside.append(fetcher.checks)
+            entered = stack.enter_async_context
+            fetcher = await entered(_fetching(settings, _bus(settings, server, comment_fetcher.SERVICE), evaluator))
+            fixer = await entered(child.fixing(settings, _bus(settings, server, "fixer")))
+            publishing = await entered(_publishing(settings, _bus(settings, server, publisher.SERVICE), evaluator))
+            evaluator.beside += [fetcher.checks, fixer.checks, publishing.checks]
         if notifier.useful(settings):
-            nats_url = server.url(notifier.SERVICE) if server else settings.nats_address
-            notifying = await stack.enter_async_context(_notifying(settings, nats_url, evaluator))
-            evaluator.beside.append(notifying.checks)
+            notifying = _notifying(settings, _bus(settings, server, notifier.SERVICE), evaluator)
+            evaluator.beside.append((await stack.enter_async_context(notifying)).checks)
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
         if not settings.github.known:
-            sys.stderr.write("amends: GitHub is not read: set github.app_id and its private key, or github.token\n")
+            sys.stderr.write(
+                "amends: GitHub is not read, nothing is fixed: set github.app_id and its private key, or github.token\n"
+            )
         yield
 
 
@@ -89,6 +96,18 @@ async def _fetching(settings: Settings, nats_url: str, evaluator: Evaluator) -> 
 
 
 @asynccontextmanager
+async def _publishing(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[publisher.Publishing]:
+    """The publisher, in the same way."""
+    recorder = LocalRecorder(evaluator.recorder, publisher.SERVICE, evaluator.log.blob)
+    link = await Link(nats_url, publisher.SERVICE).open()
+    try:
+        async with publisher.publishing(settings, recorder, link) as working:
+            yield working
+    finally:
+        await link.close()
+
+
+@asynccontextmanager
 async def _notifying(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[notifier.Notifying]:
     """The notifier, in the same way."""
     recorder = KnowingRecorder(evaluator.recorder, notifier.SERVICE, evaluator.log)
@@ -98,6 +117,10 @@ async def _notifying(settings: Settings, nats_url: str, evaluator: Evaluator) ->
             yield working
     finally:
         await link.close()
+
+
+def _bus(settings: Settings, server: EmbeddedServer | None, service: Reporter) -> str:
+    return server.url(service) if server else settings.nats_address
 
 
 def _say_up(settings: Settings, where: str) -> None:

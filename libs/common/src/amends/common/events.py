@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, FailFast, Field, StringConstraints
 
-from amends.common.policy import Count, Id, Overrides, Policy, Prose, Severity
+from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Severity
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
@@ -536,6 +536,7 @@ class CommentsFetched(Step):
     """All feedback, collected: the index of items here, their texts in a blob.
 
     `seen` names every comment that was looked at, trusted or not, as `seen_as` does: a hint that comes late is no news.
+    `rules` are the request's, for whoever works on it next.
     """
 
     by = ("comment-fetcher", "cli")
@@ -547,6 +548,7 @@ class CommentsFetched(Step):
     strangers: Many[Id] = ()
     left_out: LeftOut = LeftOut()
     conflicts: Many[Name] = ()
+    rules: Policy | None = None
 
     @property
     def key(self) -> str:
@@ -582,7 +584,10 @@ class FixStarted(Step):
 
 
 class FixPrepared(Step):
-    """A fix, proved: the change set on `base`, a verdict per item, the checks, the cost."""
+    """A fix, proved: the change set on `base`, a verdict per item, the checks, the cost.
+
+    `credits` are the people whose suggestions are in it as they wrote them.
+    """
 
     by = ("fixer", "cli")
     type: Literal["fix.prepared"] = "fix.prepared"
@@ -593,6 +598,7 @@ class FixPrepared(Step):
     checks: Many[Check] = ()
     usage: Usage = Usage()
     transcript: Digest | None = None
+    credits: Many[Author] = ()
 
     @property
     def key(self) -> str:
@@ -765,7 +771,10 @@ class FixRequested(Request, Step):
 
 
 class PushRequested(Request, Step):
-    """Publish this change set on this base, and nothing else."""
+    """Publish this change set on this base, and nothing else. `protected` is what the policy says of paths now.
+
+    `reviews` are those that asked for it, `credits` the people whose own words are in it.
+    """
 
     service = "publisher"
     type: Literal["push.requested"] = "push.requested"
@@ -774,6 +783,9 @@ class PushRequested(Request, Step):
     changes: tuple[Change, ...]
     verdicts: tuple[Verdict, ...] = ()
     prepared: Id
+    protected: tuple[Line, ...] = ()
+    reviews: tuple[Id, ...] = ()
+    credits: tuple[Author, ...] = ()
 
     @property
     def key(self) -> str:
@@ -781,7 +793,10 @@ class PushRequested(Request, Step):
 
 
 class CycleFinished(Request):
-    """A cycle ended: every cycle does, with a verdict per item; threads are answered and resolved from it."""
+    """A cycle ended: every cycle does, with a verdict per item; threads are answered from it.
+
+    `resolve`: the policy wants those that are fixed to be resolved, too.
+    """
 
     service = "notifier"
     type: Literal["cycle.finished"] = "cycle.finished"
@@ -791,6 +806,7 @@ class CycleFinished(Request):
     reason: Name = ""
     sha: Sha = ""
     verdicts: tuple[Verdict, ...] = ()
+    resolve: bool = False
 
     @property
     def key(self) -> str:

@@ -220,6 +220,7 @@ class Prepared:
     changes: tuple[Change, ...]
     verdicts: tuple[Verdict, ...]
     mark: Mark
+    credits: tuple[Author, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -346,7 +347,7 @@ def evolve(loop: Loop, event: Event) -> Loop:
     fact = event.fact
     if fact.slot:
         after = _numbered(after, fact, mark)
-    after = _MEANING[type(fact)](after, fact, mark)
+    after = MEANING[type(fact)](after, fact, mark)
     return changed(after, parked=_still_parked(after)) if after.parked else after
 
 
@@ -699,7 +700,7 @@ def _worked(
             loop = _reserved(loop, fact, mark, cycle.rules)
             return changed(loop, cycle=replace(cycle, claim=claim), workspace=fact.workspace or loop.workspace)
         case FixPrepared():
-            prepared = Prepared(fact.base, fact.changes, fact.verdicts, mark)
+            prepared = Prepared(fact.base, fact.changes, fact.verdicts, mark, fact.credits)
             cycle = replace(cycle, prepared=prepared, claim=None, outage=0, outages=0)
             return changed(_settled(loop, fact.usage), cycle=cycle)
         case FixFailed():
@@ -1018,7 +1019,7 @@ def _without(entries: dict[Key, Value], key: Key) -> dict[Key, Value]:
 
 
 # What each fact does to the loop that is its own.
-_MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
+MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
     PrObserved: _seen,
     PrClosed: _seen,
     AccessChanged: _seen,

@@ -11,8 +11,9 @@ from urllib.parse import quote
 HIDDEN = "[redacted]"
 SHORTEST = 4  # a shorter secret would take half of every text with it
 
-# A pattern is tried only where one of its signs stands: most lines pay for a few substring searches and no more.
-_PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
+# What is a secret wherever it stands. A pattern is tried only where one of its signs stands: most lines pay for a few
+# substring searches and no more.
+_CERTAIN: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), re.compile(r"gh[pousr]_[A-Za-z0-9_.-]{16,}"), HIDDEN),
     (("github_pat_",), re.compile(r"github_pat_\w{16,}"), HIDDEN),
     (("eyJ",), re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(\.[A-Za-z0-9_-]*)?"), HIDDEN),
@@ -25,13 +26,16 @@ _PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
         re.compile(r"(?i)(aws_?secret_?(?:access_?)?key[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9/+]{40}"),
         rf"\1{HIDDEN}",
     ),
-    (("://",), re.compile(r"://[^\s/\"']+@"), f"://{HIDDEN}@"),
-    (("earer ", "asic ", "oken "), re.compile(r"(?i)\b(bearer|basic|token) +[A-Za-z0-9._~+/=-]{16,}"), rf"\1 {HIDDEN}"),
     (
         ("PRIVATE KEY-----",),
         re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL),
         HIDDEN,
     ),
+)
+# What may be one: too much is hidden rather than too little.
+_LIKELY: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
+    (("://",), re.compile(r"://[^\s/\"']+@"), f"://{HIDDEN}@"),
+    (("earer ", "asic ", "oken "), re.compile(r"(?i)\b(bearer|basic|token) +[A-Za-z0-9._~+/=-]{16,}"), rf"\1 {HIDDEN}"),
 )
 
 
@@ -47,10 +51,17 @@ class Redactor:
         for secret in self._known:
             if secret in text:
                 text = text.replace(secret, HIDDEN)
-        for signs, pattern, instead in _PATTERNS:
+        for signs, pattern, instead in (*_CERTAIN, *_LIKELY):
             if any(sign in text for sign in signs):
                 text = pattern.sub(instead, text)
         return text
+
+    def finds(self, text: str) -> bool:
+        """Whether a secret is in it, for certain: one of ours, or what cannot be anything else."""
+        known = any(secret in text for secret in self._known)
+        return known or any(
+            pattern.search(text) for signs, pattern, _ in _CERTAIN if any(sign in text for sign in signs)
+        )
 
 
 def _forms(secret: str) -> set[str]:

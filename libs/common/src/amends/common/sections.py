@@ -60,6 +60,7 @@ class GitHub(Section):
 
     api_url: Address = "https://api.github.com"
     graphql_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
+    git_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
     app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$")] = ""
     private_key: SecretStr = SecretStr("")
     private_key_file: Path | None = None
@@ -96,11 +97,29 @@ class GitHub(Section):
             or f"{self.rest.removesuffix('/v3') if self.rest.endswith('/api/v3') else self.rest}/graphql"
         )
 
+    @property
+    def git(self) -> str:
+        """The address below which repositories are: as given, or where GitHub and its Enterprise Server have them."""
+        return (self.git_url or self.rest.removesuffix("/api/v3").replace("//api.github.com", "//github.com")).rstrip(
+            "/"
+        )
+
     def key(self) -> str:
         """The App's private key, in PEM."""
         if self.private_key_file is not None:
             return self.private_key_file.read_text(encoding="ascii")
         return self.private_key.get_secret_value().replace("\\n", "\n")
+
+
+class Publisher(Section):
+    """In whose name commits are made, and how much one may hold. `folder` is below the data directory unless given."""
+
+    name: Annotated[str, Field(pattern=r"^[^\x00-\x1f<>\x7f]{1,100}$")] = "amends"
+    email: Annotated[str, Field(pattern=r"^[^\s<>\x00-\x1f\x7f]{3,200}$")] = "amends@noreply.invalid"
+    folder: Path | None = None
+    max_files: Annotated[int, Field(ge=1, le=1_000)] = 50
+    max_lines: Annotated[int, Field(ge=1, le=1_000_000)] = 5_000
+    max_bytes: Annotated[int, Field(ge=1, le=100_000_000)] = 500_000
 
 
 class Fetcher(Section):
@@ -115,6 +134,43 @@ class Fetcher(Section):
     budget: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     keep: Annotated[float, Field(ge=0, lt=1)] = 0.2
     collect_seconds: Annotated[float, Field(gt=0, le=300)] = 25.0
+
+
+class Model(Section):
+    """The model that the agent asks. `first_pause` is before the second try of a turn, and doubles."""
+
+    api_key: SecretStr = SecretStr("")
+    base_url: Address = "https://api.anthropic.com"
+    name: Annotated[str, Field(pattern=r"^[!-~]{1,200}$")] = "claude-sonnet-5-5"
+    effort: Literal["low", "medium", "high", "xhigh", "max"] = "medium"
+    max_tokens: Annotated[int, Field(ge=1_000, le=128_000)] = 16_000
+    silence_seconds: Annotated[float, Field(gt=0, le=600)] = 120.0
+    tries: Annotated[int, Field(ge=1, le=20)] = 5
+    first_pause: Annotated[float, Field(ge=0, le=60)] = 1.0
+
+    @property
+    def known(self) -> bool:
+        """Whether there is one."""
+        return bool(self.api_key.get_secret_value())
+
+
+class Sandbox(Section):
+    """What runs the code of repositories. `readable` are directories with tools they need, beside /usr."""
+
+    bwrap: Path | None = None
+    readable: tuple[Path, ...] = ()
+    seconds: Annotated[float, Field(gt=0, le=7_200)] = 300.0
+    memory_mb: Annotated[int, Field(ge=64, le=1_000_000)] = 4_096
+    processes: Annotated[int, Field(ge=8, le=100_000)] = 512
+    disk_mb: Annotated[int, Field(ge=16, le=1_000_000)] = 2_048
+    scratch_mb: Annotated[int, Field(ge=1, le=100_000)] = 512
+
+
+class Fixer(Section):
+    """How many fixes at once, and where workspaces are (nothing: in the data directory)."""
+
+    slots: Annotated[int, Field(ge=1, le=50)] = 2
+    directory: Path | None = None
 
 
 class Notifier(Section):

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from amends.common.policy import Id, Overrides
-from amends.common.sections import Fetcher, Gateway, GitHub, Notifier, Slack, Smtp
+from amends.common.sections import Fetcher, Fixer, Gateway, GitHub, Model, Notifier, Publisher, Sandbox, Slack, Smtp
 
 FILE = Path("amends.toml")
 PREFIX = "AMENDS_"
@@ -60,6 +60,10 @@ class Settings(BaseModel):
     gateway: Gateway = Gateway()
     github: GitHub = GitHub()
     fetcher: Fetcher = Fetcher()
+    fixer: Fixer = Fixer()
+    model: Model = Model()
+    sandbox: Sandbox = Sandbox()
+    publisher: Publisher = Publisher()
     notifier: Notifier = Notifier()
     slack: Slack = Slack()
     smtp: Smtp = Smtp()
@@ -83,9 +87,10 @@ class Settings(BaseModel):
         """What must not be printed anywhere."""
         urls = (self.database, *self.nats_url.split(","))
         hooks = (secret.get_secret_value() for secret in self.gateway.webhook_secrets)
-        ours = (self.github.token, self.github.private_key, self.slack.token, self.slack.webhook, self.smtp.password)
-        said = (secret.get_secret_value() for secret in ours)
-        found = (self.nats_password.get_secret_value(), *hooks, *said, *(urlsplit(url).password or "" for url in urls))
+        kept = (self.github.token, self.github.private_key, self.model.api_key)
+        told = (self.slack.token, self.slack.webhook, self.smtp.password)
+        ours = (secret.get_secret_value() for secret in (*kept, *told))
+        found = (self.nats_password.get_secret_value(), *hooks, *ours, *(urlsplit(url).password or "" for url in urls))
         return tuple(secret for secret in found if secret)
 
 

@@ -180,6 +180,7 @@ class Collector:
         fact = CommentsFetched(
             n=request.n, k=request.k, head=whole.snapshot.pull.head.sha, items=found.items, texts=texts,
             seen=found.seen, strangers=found.strangers, left_out=found.left_out, conflicts=whole.conflicts,
+            rules=request.rules,
         )  # fmt: skip
         return fitted(fact, request)
 

@@ -74,10 +74,15 @@ def suggestions(text: str) -> tuple[Suggestion, ...]:
         return ()
     lines = text.split("\n")
     return tuple(
-        Suggestion(_shown(token.content), token.level == 0 and _shown(token.content) == token.content)
+        Suggestion(_shown(token.content), _shown(token.content) == token.content and _is_flush(token, lines))
         for token in _PARSER.parse(text)
         if token.type == "fence" and token.info.split()[:1] == ["suggestion"] and _is_closed(token, lines)
     )
+
+
+def _is_flush(token: Token, lines: Sequence[str]) -> bool:
+    """Whether it stands at the margin: how much of its indentation belongs to the lines within is a matter of taste."""
+    return token.level == 0 and token.map is not None and lines[token.map[0]].startswith("`")
 
 
 def _is_closed(token: Token, lines: Sequence[str]) -> bool:

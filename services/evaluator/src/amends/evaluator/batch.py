@@ -32,7 +32,7 @@ MAX_DECISIONS = 16
 END_OF_TIME = 2**62
 OPERATOR = ("evaluator", "operator")  # a human had a wait cut short
 ENVELOPE_ROOM = 4_096  # what an envelope holds beside its data, at most
-REPEATED = 16 * 1024  # what follows from a prepared fix says the same again, and a little more
+REPEATED = 96 * 1024  # what follows from a prepared fix says the same again, and which paths are protected
 
 
 @dataclass(frozen=True)

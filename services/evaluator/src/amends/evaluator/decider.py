@@ -226,7 +226,7 @@ def _failed(loop: Loop, policy: Policy) -> Decisions:
         return _next_attempt(loop, policy)
     if reason is Failure.CANCELLED:
         ready = cycle.prepared and not _moved(loop, cycle) and not obstacles(loop, policy)
-        return [_push(loop, cycle)] if ready else _next_attempt(loop, policy)
+        return [_push(loop, cycle, policy)] if ready else _next_attempt(loop, policy)
     if reason in DROPPED:
         return [_cancelled(loop, reason)]
     return _given_up(loop, policy, reason, used=reason not in FREE)
@@ -306,7 +306,7 @@ def _prepared(loop: Loop, policy: Policy) -> Decisions:
         if cycle.tries + 1 >= policy.max_attempts:
             return _given_up(loop, policy, GAVE_UP[Failure.MOVED], used=False)
         return _next_attempt(loop, policy)
-    return [_push(loop, cycle)]
+    return [_push(loop, cycle, policy)]
 
 
 def _moved(loop: Loop, cycle: Cycle) -> bool:
@@ -336,7 +336,8 @@ def _pushed(loop: Loop, policy: Policy) -> Decisions:
         if verdict.judgement is not Judgement.FIXED or not cycle.pushed_items or verdict.item in cycle.pushed_items
     )
     verdicts = _final(loop, policy, kept)
-    return [CycleFinished(n=loop.n, outcome="pushed", used=True, sha=cycle.pushed, verdicts=verdicts)]
+    resolve = policy.resolve_threads
+    return [CycleFinished(n=loop.n, outcome="pushed", used=True, sha=cycle.pushed, verdicts=verdicts, resolve=resolve)]
 
 
 def _final(loop: Loop, policy: Policy, given: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
@@ -360,7 +361,7 @@ def _again(loop: Loop, policy: Policy) -> Decisions:
     cycle = loop.cycle
     if cycle and cycle.push and cycle.push.overdue:
         if cycle.push.again < MAX_AGAIN:
-            return [_push(loop, cycle)]
+            return [_push(loop, cycle, policy)]
         return _given_up(loop, policy, "stalled", used=False)
     for pos, ask in loop.asks.items():
         if ask.overdue:
@@ -530,10 +531,11 @@ def _closed(loop: Loop, room: int) -> tuple[Closed, ...]:
     return tuple(one for one, so_far in zip(chain(latest, older), weights, strict=True) if so_far <= room)
 
 
-def _push(loop: Loop, cycle: Cycle) -> PushRequested:
+def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
     prepared = cycle.prepared
     if prepared is None or loop.pull is None:
         raise AssertionError("a push needs a prepared fix")
+    fixed = (loop.items.get(one.item) for one in prepared.verdicts if one.judgement is Judgement.FIXED)
     return PushRequested(
         n=loop.n,
         k=loop.k,
@@ -543,6 +545,9 @@ def _push(loop: Loop, cycle: Cycle) -> PushRequested:
         changes=prepared.changes,
         verdicts=prepared.verdicts,
         prepared=prepared.mark.pos,
+        protected=tightest(cycle.rules, policy).protected_paths,
+        reviews=tuple(sorted({item.review for item in fixed if item and item.review})),
+        credits=prepared.credits,
     )
 
 

@@ -74,13 +74,7 @@ def _handed_over(server: smtplib.SMTP, known: Smtp, message: EmailMessage) -> No
     code, said = server.mail(known.sender)
     if code != _ACCEPTED:
         raise smtplib.SMTPSenderRefused(code, said, known.sender)
-    refused: dict[str, tuple[int, bytes]] = {}
-    for one in known.to:
-        code, said = server.rcpt(one)
-        if code // 100 != 2:  # noqa: PLR2004 - of SMTP's codes
-            refused[one] = code, said
-    if len(refused) == len(known.to):
-        raise smtplib.SMTPRecipientsRefused(refused)
+    refused = _refused(server, known)
     _said(server, message)
     if refused:
         raise Turned(f"{len(refused)} of {len(known.to)} recipients were refused, the others have it")
@@ -96,6 +90,18 @@ def _said(server: smtplib.SMTP, message: EmailMessage) -> None:
         raise Turned(f"the mail server went away ({error}); it may have arrived, so it is not sent again") from error
     if code != _ACCEPTED:
         raise smtplib.SMTPDataError(code, said)
+
+
+def _refused(server: smtplib.SMTP, known: Smtp) -> dict[str, tuple[int, bytes]]:
+    """The recipients that the server does not want; an error when it wants none."""
+    refused: dict[str, tuple[int, bytes]] = {}
+    for one in known.to:
+        code, said = server.rcpt(one)
+        if code // 100 != 2:  # noqa: PLR2004 - of SMTP's codes
+            refused[one] = code, said
+    if len(refused) == len(known.to):
+        raise smtplib.SMTPRecipientsRefused(refused)
+    return refused
 
 
 def _judged(error: Exception) -> Exception:

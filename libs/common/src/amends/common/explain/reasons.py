@@ -39,7 +39,7 @@ FAILURES: dict[Failure, Reason] = {
     Failure.GITHUB_UNAVAILABLE: Reason("the forge does not answer", Follows.LATER, _NOTHING),
     Failure.GITHUB_INCOMPLETE: Reason("the forge answered with a part of the feedback", Follows.LATER, _NOTHING),
     Failure.MODEL_AUTH: Reason(
-        "the model's service refuses our key",
+        "there is no key for the model, or its service refuses it",
         Follows.WHEN_ON,
         "put a working key in place, then resume the installation",
     ),

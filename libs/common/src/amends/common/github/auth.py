@@ -27,6 +27,9 @@ READING: Permissions = (
     ("checks", "read"), ("contents", "read"), ("issues", "read"), ("metadata", "read"), ("pull_requests", "read"),
     ("statuses", "read"),
 )  # fmt: skip
+PUSHING: Permissions = (("contents", "write"), ("metadata", "read"))
+PUBLISHING: Permissions = (*PUSHING, ("pull_requests", "read"))
+CLONING: Permissions = (("contents", "read"), ("metadata", "read"))
 TELLING: Permissions = (("issues", "write"), ("metadata", "read"), ("pull_requests", "write"))
 
 

@@ -86,6 +86,11 @@ class Client:
         """The time on GitHub's clock."""
         return self._exchange.github_now
 
+    @property
+    def git_url(self) -> str:
+        """Below which all repositories are."""
+        return self._settings.git
+
     # --- finding -----------------------------------------------------------------------------------------------------
 
     async def repository(self, repo: int) -> Reach:
@@ -249,6 +254,17 @@ class Reach:
     def share(self) -> float:
         """How much of the hour's requests is left."""
         return self._client.gate(self.place.installation).share
+
+    async def token(self, permissions: Permissions, refused: str = "") -> str:
+        """A token for this repository alone and no more than these permissions; another one than `refused`."""
+        installation = self.place.installation
+        narrow = Scope(installation, (self.place.repo,), permissions) if installation else Scope()
+        return await self._client.credentials.token(narrow, refused)
+
+    @property
+    def clone_url(self) -> str:
+        """Where git finds it: below the address that is configured, whatever anybody says."""
+        return f"{self._client.git_url}/{self.place.full_name}.git"
 
     async def get(self, path: str, kind: TypeAdapter[T]) -> T:
         """One object below the repository."""

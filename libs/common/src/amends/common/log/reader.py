@@ -106,7 +106,7 @@ class Log:
         """How many loops stand where."""
         query = select(loops.c.status, func.count()).where(loops.c.kind == "change").group_by(loops.c.status)
         with self._reading() as connection:
-            return dict(connection.execute(query).tuples().all())
+            return {name: count for name, count in connection.execute(query)}  # noqa: C416 - a row is no pair to dict()
 
     def blocked(self) -> list[str]:
         """The loops that wait for the installation."""
@@ -206,7 +206,11 @@ class Log:
     def _reading(self) -> Iterator[Connection]:
         try:
             with self._engine.connect() as connection:
-                yield connection
+                try:
+                    yield connection
+                except BaseException:  # what was broken off may keep an old view of the log open
+                    connection.invalidate()
+                    raise
         except DBAPIError as error:
             raise LogUnreachable(wrong(self._url, error)) from error
 

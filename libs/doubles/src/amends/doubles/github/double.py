@@ -32,11 +32,11 @@ from amends.doubles.github.limits import Limits
 from amends.doubles.github.refusal import Json
 from amends.doubles.github.rest import hooks, meta
 from amends.doubles.github.rest.dispatch import Rest, table
-from amends.doubles.github.server import Server, listening
 from amends.doubles.github.state.accounts import Account, Kind, Permissions
 from amends.doubles.github.state.world import Urls, World
 from amends.doubles.github.tokens import user_token, workflow_token
 from amends.doubles.github.webhooks.post import Post
+from amends.doubles.server import Server, listening
 
 
 class GitHubDouble:

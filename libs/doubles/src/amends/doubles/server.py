@@ -1,16 +1,19 @@
-"""The application on a free port of this machine, in a thread of its own."""
+"""An application on a free port of this machine, in a thread of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 import uvicorn
 
-from amends.doubles.github.app import Application
+from amends.doubles.github.http import Receive, Scope, Send
 
 _PATIENCE = 10.0
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def listening(port: int = 0) -> socket.socket:
@@ -29,6 +32,7 @@ class Server:
     def __init__(self, application: Application, at: socket.socket) -> None:
         config = uvicorn.Config(
             application,
+            interface="asgi3",
             log_level="critical",
             lifespan="off",
             ws="none",
@@ -44,7 +48,7 @@ class Server:
         self._started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = asyncio.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="github-double", daemon=True)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="amends-double", daemon=True)
 
     async def _serve(self) -> None:
         """What uvicorn's own `serve` does, but for its signal handlers and for looking ten times a second."""

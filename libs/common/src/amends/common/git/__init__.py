@@ -1,0 +1,38 @@
+"""Git: the one home of its processes. Everything here works on bare repositories of our own, never on a work tree."""
+
+from amends.common.git.access import Access
+from amends.common.git.askpass import Remote
+from amends.common.git.process import GitFailed, GitMissing
+from amends.common.git.repository import (
+    Author,
+    Commit,
+    Edit,
+    Entry,
+    Moved,
+    Push,
+    Pushed,
+    Rejected,
+    Repositories,
+    Repository,
+    TooLarge,
+    Unknown,
+)
+
+__all__ = [
+    "Access",
+    "Author",
+    "Commit",
+    "Edit",
+    "Entry",
+    "GitFailed",
+    "GitMissing",
+    "Moved",
+    "Push",
+    "Pushed",
+    "Rejected",
+    "Remote",
+    "Repositories",
+    "Repository",
+    "TooLarge",
+    "Unknown",
+]

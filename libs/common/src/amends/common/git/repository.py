@@ -1,0 +1,430 @@
+"""A bare repository of our own for each repository on GitHub: bytes in, bytes out, commits made of bytes.
+
+It lies out of reach of every sandbox. Nothing that anybody else wrote is ever read as configuration, and no work tree
+is attached to it: trees leave it blob by blob, and commits are made from a base and the bytes that change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from amends.common.git import askpass
+from amends.common.git.askpass import Remote
+from amends.common.git.process import SECONDS, Call, Done, GitFailed, run, started
+from amends.common.git.remotely import is_broken, meant
+from amends.common.github.errors import Down
+
+_ZERO = "0" * 40
+_LONGEST_BLOB = 64 * 1024 * 1024
+_REMOTE_SECONDS = 300.0
+_PAUSE = 0.02
+_BUNCH = 512  # names that are asked for at once
+
+
+class TooLarge(Exception):
+    """More than may be held in memory or on disk for one repository."""
+
+
+class Entry(NamedTuple):
+    """What a tree has at a path."""
+
+    mode: str
+    blob: str
+
+
+class Edit(NamedTuple):
+    """What a commit changes at a path: a blob that is in the repository, or none to remove it."""
+
+    path: str
+    mode: str
+    blob: str | None
+
+
+class Author(NamedTuple):
+    """In whose name and when."""
+
+    name: str
+    email: str
+    when: datetime
+
+
+class Commit(NamedTuple):
+    """A commit as it was found."""
+
+    sha: str
+    parents: tuple[str, ...]
+    trailers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """The branch is at the commit now."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The branch is not where it was expected, or not there: nothing was written."""
+
+    detail: str
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """The other side does not take it."""
+
+    detail: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """It was not heard what became of it: look before doing anything else."""
+
+    detail: str
+
+
+Push = Pushed | Moved | Rejected | Unknown
+
+
+class Repositories:
+    """All repositories of one service, in one directory that is its own."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.absolute()
+
+    def of(self, repo: int) -> Repository:
+        """The one with this number on GitHub."""
+        return Repository(self._root / f"{repo}.git")
+
+
+class Repository:
+    """One bare repository. Everything raises GitFailed when git does not do what it should."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    # --- the folder --------------------------------------------------------------------------------------------------
+
+    async def ensure(self) -> None:
+        """Make it, if it is not there."""
+        if (self.folder / "HEAD").exists():
+            return
+        async with self.locked():
+            if not (self.folder / "HEAD").exists():
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                await self._git("init", "--bare", "--quiet", "--template=", "--initial-branch=amends")
+
+    async def renew(self, why: str) -> None:
+        """Begin anew beside what is broken: the latest is kept, and every one in which something was set aside."""
+        async with self.locked():
+            places = (self.folder.with_suffix(f".broken{number}") for number in count(1))
+            broken = next(place for place in places if not _holds_aside(place))
+            await asyncio.to_thread(shutil.rmtree, broken, ignore_errors=True)
+            await asyncio.to_thread(os.replace, self.folder, broken)
+            (broken / "why.txt").write_text(f"{why[:1000]}\n", encoding="utf-8")
+        await self.ensure()
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncIterator[None]:
+        """Alone with it, among all processes of this machine."""
+        self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(self.folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while not _taken(lock):  # noqa: ASYNC110 - another process cannot set an event of ours
+                await asyncio.sleep(_PAUSE)
+            askpass.forget(self.folder)
+            yield
+        finally:
+            os.close(lock)
+
+    async def tidy(self) -> None:
+        """Pack it, and let go of what nothing names any more."""
+        async with self.locked():
+            for stale in ("gc.pid", "packed-refs.lock"):
+                (self.folder / stale).unlink(missing_ok=True)
+            await self._git("gc", "--quiet", "--prune=2.weeks.ago", seconds=1_800)
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    async def has(self, commit: str) -> bool:
+        """Whether the commit is here."""
+        done = await self._git("cat-file", "-e", f"{commit}^{{commit}}", expected=(0, 1, 128))
+        return done.code == 0
+
+    async def tree(self, commit: str) -> Mapping[str, Entry]:
+        """Everything that the commit has, by path. Paths that are not UTF-8 hold surrogates."""
+        done = await self._git("ls-tree", "-r", "-z", "--full-tree", commit)
+        found = {}
+        for line in done.out.split(b"\0"):
+            if line:
+                meta, _, path = line.partition(b"\t")
+                mode, _, blob = meta.decode("ascii").split(" ")
+                found[os.fsdecode(path)] = Entry(mode, blob)
+        return found
+
+    async def read(self, blob: str) -> bytes:
+        """The bytes of a blob."""
+        async with aclosing(self.contents([blob])) as contents:
+            _, content = await anext(contents)
+            return content
+
+    async def contents(self, blobs: Iterable[str]) -> AsyncGenerator[tuple[str, bytes], None]:
+        """Blobs with their bytes, in the order in which they are asked for, one in memory at a time."""
+        names = list(blobs)
+        call = Call(self.folder, ["cat-file", "--batch"], b"")
+        async with asyncio.timeout(SECONDS + len(names) / 100), started(call) as process:
+            if process.stdin is None or process.stdout is None:
+                raise GitFailed("cat-file", None, b"it has no pipes")
+            for start in range(0, len(names), _BUNCH):
+                bunch = names[start : start + _BUNCH]
+                process.stdin.write("".join(f"{name}\n" for name in bunch).encode("ascii"))
+                for name in bunch:
+                    yield name, await _blob(name, process.stdout)
+            process.stdin.close()
+
+    async def changed(self, old: str, new: str) -> Mapping[str, tuple[Entry | None, Entry | None]]:
+        """What differs between two trees or commits, by path: before and after, renames not guessed."""
+        done = await self._git(
+            "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", "--no-ext-diff", "--no-textconv", old, new
+        )
+        parts = done.out.split(b"\0")
+        found = {}
+        for meta, path in zip(parts[0:-1:2], parts[1::2], strict=True):
+            before_mode, after_mode, before, after, _ = meta.decode("ascii").lstrip(":").split(" ")
+            found[os.fsdecode(path)] = (_entry(before_mode, before), _entry(after_mode, after))
+        return found
+
+    async def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether `new` holds everything that `old` has."""
+        done = await self._git("merge-base", "--is-ancestor", old, new, expected=(0, 1))
+        return done.code == 0
+
+    async def trailed(self, base: str, head: str, name: str) -> Sequence[Commit]:
+        """The commits of `head` that `base` lacks, newest first, with their trailers of this name."""
+        form = f"%H%x00%P%x00%(trailers:key={name},valueonly,separator=%x01)%x00"
+        done = await self._git("log", "-z", f"--format=tformat:{form}", f"{base}..{head}", "--")
+        parts = done.out.decode(errors="replace").split("\0")
+        lines = zip(parts[0::4], parts[1::4], parts[2::4], strict=False)
+        return [
+            Commit(sha.strip(), tuple(parents.split()), tuple(one.strip() for one in said.split("\x01") if one.strip()))
+            for sha, parents, said in lines
+            if sha.strip()
+        ]
+
+    async def find_trailer(self, base: str, head: str, key: str, name: str = "Amends-Key") -> str | None:
+        """The commit of `head`, and not of `base`, that carries this key."""
+        return next((one.sha for one in await self.trailed(base, head, name) if key in one.trailers), None)
+
+    async def conflicts(self, ours: str, theirs: str) -> Sequence[str]:
+        """The paths that would conflict if the two were merged."""
+        options = ("--write-tree", "--name-only", "--no-messages", "-z")
+        done = await self._git("merge-tree", *options, ours, theirs, expected=(0, 1))
+        return [os.fsdecode(path) for path in done.out.split(b"\0")[1:] if path] if done.code else []
+
+    async def resolve(self, name: str) -> str | None:
+        """The commit that a ref of ours names."""
+        done = await self._git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", expected=(0, 1))
+        return done.out.decode().strip() or None
+
+    async def ignored(self, base: str, paths: Iterable[str], always: Iterable[str] = ()) -> set[str]:
+        """Which of these paths the `.gitignore` files of a commit leave out, or the patterns that hold `always`.
+
+        Git sees nothing but those files.
+        """
+        asked = [path for path in paths if path and not path.startswith("/")]
+        if not asked:
+            return set()
+        names = [(path, entry) for path, entry in (await self.tree(base)).items() if _ignores(path, entry)]
+        with tempfile.TemporaryDirectory(prefix="ignores-", dir=self.folder) as place:
+            folder, excludes = f"{place}/tree", f"{place}/always"
+            rules = {f"tree/{path}": await self.read(entry.blob) for path, entry in names}
+            _write_all(place, {**rules, "tree/.none": b"", "always": "\n".join([*always, ""]).encode()})
+            done = await self._git(
+                f"--work-tree={folder}", "-C", folder, "check-ignore", "--no-index", "-z", "--stdin",
+                data=b"".join(os.fsencode(path) + b"\0" for path in asked), expected=(0, 1),
+                settings=("core.bare=false", f"core.excludesFile={excludes}"),
+                environment={"GIT_LITERAL_PATHSPECS": "0"},
+            )  # fmt: skip
+        return {os.fsdecode(path) for path in done.out.split(b"\0") if path}
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    async def write(self, content: bytes) -> str:
+        """Keep these bytes, as they are; answers with the blob."""
+        done = await self._git("hash-object", "-w", "--no-filters", "--stdin", data=content)
+        return done.out.decode("ascii").strip()
+
+    async def write_tree(self, base: str | None, edits: Iterable[Edit]) -> str:
+        """The tree of a commit with some paths changed."""
+        with tempfile.TemporaryDirectory(prefix="index-", dir=self.folder) as folder:
+            index = {"GIT_INDEX_FILE": f"{folder}/index"}
+            if base is not None:
+                await self._git("read-tree", base, environment=index)
+            lines = sorted((_index_line(edit) for edit in edits), key=lambda line: not line.startswith(b"0 "))
+            data = b"".join(lines)
+            await self._git("update-index", "-z", "--index-info", data=data, environment=index)
+            return (await self._git("write-tree", environment=index)).out.decode("ascii").strip()
+
+    async def commit(self, parents: Sequence[str], tree: str, message: str, author: Author) -> str:
+        """A commit of a tree; the same for the same words, whenever it is made."""
+        when = f"@{int(author.when.timestamp())} +0000"
+        said = {"NAME": author.name, "EMAIL": author.email, "DATE": when}
+        people = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in said.items()}
+        options = [part for parent in parents for part in ("-p", parent)]
+        done = await self._git("commit-tree", *options, tree, data=message.encode(), environment=people)
+        return done.out.decode("ascii").strip()
+
+    async def name(self, ref: str, sha: str) -> None:
+        """Let a ref of ours name a commit, so that nothing lets go of it."""
+        await self._git("update-ref", ref, sha)
+
+    async def aside(self, loop: str, sha: str) -> str:
+        """Keep a commit that nobody asked for under a ref that nobody takes away."""
+        for number in count(1):
+            ref = f"refs/amends/aside/{loop}/{number}"
+            known = await self.resolve(ref)
+            if known == sha:
+                return ref
+            if known is None:
+                await self._git("update-ref", ref, sha, _ZERO)
+                return ref
+        raise AssertionError("numbers do not end")
+
+    # --- elsewhere ---------------------------------------------------------------------------------------------------
+
+    async def fetch(self, remote: Remote, refs: Sequence[str]) -> None:
+        """Bring refs over: `+refs/pull/1/head:refs/amends/pull/1`. A whole sha is as good as a ref."""
+        await self.ensure()
+        options = (
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            "--quiet",
+            "--no-auto-gc",
+            "--force",
+        )
+        await self._remotely(remote, "fetch", *options, remote.address, *refs)
+
+    async def heads(self, remote: Remote, *branches: str) -> Mapping[str, str]:
+        """Where these branches are now; those that are not there are not in it."""
+        await self.ensure()
+        done = await self._remotely(
+            remote, "ls-remote", "--heads", remote.address, *(f"refs/heads/{one}" for one in branches)
+        )
+        lines = (line.partition("\t") for line in done.out.decode(errors="replace").splitlines())
+        return {ref.removeprefix("refs/heads/"): sha for sha, _, ref in lines}
+
+    async def push(self, remote: Remote, branch: str, sha: str, expected: str) -> Push:
+        """Move one branch from where it is expected to a commit that comes after that, and nothing else."""
+        if not await self.is_ancestor(expected, sha):
+            return Rejected(f"{sha} does not come after {expected}")
+        lease = f"--force-with-lease=refs/heads/{branch}:{expected}"
+        options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", lease)
+        try:
+            done = await self._remotely(
+                remote, "push", *options, remote.address, f"{sha}:refs/heads/{branch}", expected=(0, 1)
+            )
+        except Down as down:
+            return Unknown(str(down))
+        return _outcome(done)
+
+    async def _remotely(self, remote: Remote, *arguments: str, expected: Sequence[int] = (0,)) -> Done:
+        async with self.locked():
+            with askpass.told(self.folder, remote) as environment:
+                try:
+                    return await self._git(
+                        *arguments, environment=environment, settings=(f"protocol.{remote.scheme}.allow=always",),
+                        seconds=_REMOTE_SECONDS, expected=expected,
+                    )  # fmt: skip
+                except GitFailed as failed:
+                    raise meant(failed) from failed
+
+    async def _git(
+        self,
+        *arguments: str,
+        data: bytes | None = None,
+        settings: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        seconds: float = SECONDS,
+        expected: Sequence[int] = (0,),
+    ) -> Done:
+        return await run(Call(self.folder, arguments, data, settings, environment, seconds, expected))
+
+
+def broken(error: Exception) -> bool:
+    """Whether this says that our own copy is damaged."""
+    return isinstance(error, GitFailed) and is_broken(error)
+
+
+def _holds_aside(folder: Path) -> bool:
+    packed = folder / "packed-refs"
+    named = packed.read_bytes() if packed.exists() else b""
+    return (folder / "refs/amends/aside").exists() or b" refs/amends/aside/" in named
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+async def _blob(name: str, stream: asyncio.StreamReader) -> bytes:
+    head = (await stream.readline()).decode("ascii", "replace").split()
+    if len(head) != 3 or head[1] != "blob":  # noqa: PLR2004 - name, kind and size
+        raise GitFailed("cat-file", None, f"bad object {name}".encode())
+    size = int(head[2])
+    if size > _LONGEST_BLOB:
+        raise TooLarge(f"{name} has {size} bytes")
+    content = await stream.readexactly(size + 1)
+    return content[:-1]
+
+
+def _entry(mode: str, blob: str) -> Entry | None:
+    return None if set(mode) == {"0"} else Entry(mode, blob)
+
+
+def _ignores(path: str, entry: Entry) -> bool:
+    plain = not any(part in {"", ".", ".."} or part.casefold() == ".git" for part in path.split("/"))
+    return path.rpartition("/")[2] == ".gitignore" and entry.mode in {"100644", "100755"} and plain
+
+
+def _write_all(folder: str, files: Mapping[str, bytes]) -> None:
+    for path, content in files.items():
+        file = Path(folder, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def _index_line(edit: Edit) -> bytes:
+    path = os.fsencode(edit.path)
+    if edit.blob is None:
+        return f"0 {_ZERO}\t".encode() + path + b"\0"
+    return f"{edit.mode} {edit.blob}\t".encode() + path + b"\0"
+
+
+_STALE = ("(stale info)", "(fetch first)", "(non-fast-forward)", "(remote ref updated since checkout)")
+
+
+def _outcome(done: Done) -> Push:
+    said = done.out.decode(errors="replace")
+    words = f"{said}\n{done.err.decode(errors='replace')}".strip()[-1_000:]
+    ref = next((line for line in said.splitlines() if line[:1] in {"!", "=", " ", "+", "*"} and "\t" in line), "")
+    if done.code == 0 and ref[:1] in {" ", "="}:
+        return Pushed()
+    if any(mark in ref for mark in _STALE):
+        return Moved(ref.rpartition("\t")[2])
+    if "[remote rejected]" in ref or "[rejected]" in ref:
+        return Rejected(words)
+    return Unknown(words)

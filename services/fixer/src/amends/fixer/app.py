@@ -1,0 +1,135 @@
+"""The fixer's wiring: what it reads GitHub with, its model, its sandbox, and its slots on the bus."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from amends.common.answers import Recorder
+from amends.common.bus.inbox import BusInbox
+from amends.common.bus.link import Link
+from amends.common.bus.reporter import NatsRecorder
+from amends.common.events import Reporter
+from amends.common.git import Access, Repositories
+from amends.common.github.auth import CLONING
+from amends.common.github.client import Client, Nobody
+from amends.common.logs import set_up
+from amends.common.ops import Ops, OpsNotServed
+from amends.common.settings import Settings
+from amends.common.worker import Worker
+from amends.fixer.attempt import Means
+from amends.fixer.dialogue import Model
+from amends.fixer.fixing import Slot
+from amends.fixer.sandbox import SandboxUnavailable
+from amends.fixer.walls import Walled
+from amends.fixer.workspaces import Workspaces
+
+log = logging.getLogger(__name__)
+SERVICE: Reporter = "fixer"
+OK, USAGE, UNREACHABLE = 0, 2, 3
+
+
+@dataclass
+class Fixer:
+    """A fixer, at work."""
+
+    workers: Sequence[Worker]
+    walls: Walled
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def checks(self) -> dict[str, str]:
+        """What has to be right for it to be of use, one key each; without a sandbox it still takes suggestions over."""
+        troubles = [said for worker in self.workers for said in worker.health().values() if said != "ok"]
+        ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
+        return {"fixer": (ended or troubles or ["ok"])[0]}
+
+
+def means(settings: Settings, client: Client, recorder: Recorder, walls: Walled, model: Model | None) -> Means:
+    """What a fixer of these settings works with."""
+    root = settings.fixer.directory or settings.data_dir / "fixer"
+    return Means(
+        recorder=recorder, client=client, access=Access(client, CLONING),
+        repositories=Repositories(root / "repositories"), workspaces=Workspaces(root / "workspaces"),
+        spare=Workspaces(root / "base"), sandbox=walls, trouble=walls.tried, model=model,
+        secrets=settings.secrets,
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def fixing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Fixer]:
+    """At work for the length of a block."""
+    walls = Walled(settings.sandbox)
+    await walls.tried()
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(Client(settings.github, CLONING_AND_READING))
+        model: Model | None = None
+        if settings.model.known:
+            from amends.fixer.model import Claude  # noqa: PLC0415 - 80 MB that nobody needs without a model
+
+            model = await stack.enter_async_context(Claude(settings.model))
+        around = means(settings, client, recorder, walls, model)
+        run = f"{os.getpid()}-{time.time_ns()}"
+        slots = [Slot(around, f"{settings.holder}/{number}", run) for number in range(settings.fixer.slots)]
+        workers = [Worker(SERVICE, slot.fix, recorder, BusInbox(link, SERVICE)) for slot in slots]
+        fixer = Fixer(workers, walls)
+        fixer.tasks += [asyncio.create_task(worker.run()) for worker in workers]
+        try:
+            yield fixer
+        finally:
+            await asyncio.gather(*(worker.stop() for worker in workers))
+            await asyncio.gather(*fixer.tasks, return_exceptions=True)
+
+
+CLONING_AND_READING = (*CLONING, ("pull_requests", "read"))
+
+
+def serve(settings: Settings) -> int:
+    """`amends run fixer`: alone, on a NATS that somebody else runs; answers the exit code."""
+    set_up(settings.log_level, settings.secrets)
+    if not settings.nats_url:
+        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
+        return USAGE
+    try:
+        asyncio.run(_alone(settings))
+    except (Nobody, SandboxUnavailable) as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return USAGE
+    except OpsNotServed as error:
+        sys.stderr.write(f"amends: {error}\n")
+        return UNREACHABLE
+    return OK
+
+
+async def _alone(settings: Settings) -> None:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    link = Link(settings.nats_address, SERVICE)
+    running: list[Fixer] = []
+
+    def checks() -> dict[str, str]:
+        working = running[0].checks() if running else {"fixer": "not at work yet"}
+        return {**working, "nats": link.health()}
+
+    ops = Ops(settings.ops_host, settings.ops_port, checks)
+    sys.stderr.write(f"amends: fixer, health and metrics {ops.start()}\n")
+    sys.stderr.flush()
+    stopping = asyncio.create_task(stop.wait())
+    opening = asyncio.create_task(link.open())
+    try:
+        await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
+        if opening.done():
+            async with fixing(settings, NatsRecorder(link, SERVICE), link) as fixer:
+                running.append(fixer)
+                await stopping
+    finally:
+        opening.cancel()
+        await link.close()
+        ops.stop()

@@ -1,0 +1,38 @@
+"""What tokens cost, in millionths of a dollar: a table with a date, because no answer says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from amends.fixer.dialogue import Tokens
+
+AS_OF = "2026-11-18"  # look again before every release
+
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars for a million tokens: read and said; and what writing to the cache and reading from it costs of that."""
+
+    fresh: float
+    said: float
+    written: float = 1.25
+    read: float = 0.05
+
+    def of(self, tokens: Tokens) -> int:
+        """Millionths of a dollar."""
+        heard = tokens.fresh + tokens.written * self.written + tokens.read * self.read
+        return ceil(heard * self.fresh + tokens.said * self.said)
+
+
+_PRICES = {
+    "claude-opus-5-5": Price(4, 20),
+    "claude-sonnet-5-5": Price(2, 10),
+    "claude-haiku-5-5": Price(0.10, 0.50, read=0.10),
+}
+_DEAREST = max(_PRICES.values(), key=lambda price: price.said)
+
+
+def price(model: str) -> Price:
+    """The price of a model by the beginning of its name; one that is not known costs as much as the dearest."""
+    return next((known for name, known in _PRICES.items() if model.startswith(name)), _DEAREST)

@@ -1,0 +1,121 @@
+"""What is read of a pull request before anything is changed: how it stands now, its files, what is demanded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
+
+from amends.common.delivery import Later, Never
+from amends.common.events import CommentsFetched, Failure
+from amends.common.git import Access, Entry, GitFailed, Remote, Repository
+from amends.common.github.client import Client, Reach
+from amends.common.github.errors import Denied, Missing
+from amends.common.github.models import Pull
+from amends.common.policy import Policy
+from amends.fixer.agent import Stopped
+
+_PULL = TypeAdapter(Pull)
+_PLAIN = {"100644", "100755"}
+_REQUIREMENTS = ".specify/"
+_MOST = 40_000  # characters of requirements
+
+
+class Place(NamedTuple):
+    """A pull request."""
+
+    repo: int
+    number: int
+
+
+class Source(NamedTuple):
+    """A pull request as it was read: its head is in the repository."""
+
+    title: str
+    base: str
+    base_branch: str
+    tree: Mapping[str, Entry]
+
+
+def place(loop: str) -> Place:
+    """The pull request that a loop follows."""
+    repo, kind, *rest = loop.split("-")
+    if kind != "pr":
+        raise Never(f"{loop} follows no pull request")
+    return Place(int(repo), int(rest[0]))
+
+
+async def source(client: Client, access: Access, repository: Repository, at: Place, of: CommentsFetched) -> Source:
+    """Where work begins; raises Stopped when it may not."""
+    try:
+        live = await _live(await client.repository(at.repo), at)
+        _fit(live, at, of)
+        wanted = [one for one in dict.fromkeys((of.head, live.base.sha)) if one]
+        await _here(access, repository, at, wanted)
+        return Source(live.title, of.head, live.base.sha, await repository.tree(of.head))
+    except Later as error:
+        raise Stopped(Failure.GITHUB_UNAVAILABLE, str(error), error.delay) from error
+    except (Missing, Denied) as error:
+        raise Stopped(Failure.ACCESS_LOST, str(error)) from error
+    except GitFailed as error:
+        raise Stopped(Failure.WORKSPACE_LOST, str(error)) from error
+
+
+async def _live(reach: Reach, at: Place) -> Pull:
+    return await reach.get(f"/pulls/{at.number}", _PULL)
+
+
+def _fit(live: Pull, at: Place, of: CommentsFetched) -> None:
+    rules = of.rules or Policy()
+    home = live.head.repo.id if live.head.repo else None
+    if live.state != "open":
+        raise Stopped(Failure.CLOSED, "the pull request is closed")
+    if live.draft and not rules.drafts:
+        raise Stopped(Failure.DRAFT, "the pull request is a draft")
+    if home != at.repo:
+        raise Stopped(Failure.FORK, "the branch belongs to another repository")
+    if live.head.sha != of.head:
+        raise Stopped(Failure.MOVED, f"the head is {live.head.sha} now")
+
+
+async def _here(access: Access, repository: Repository, at: Place, commits: Iterable[str]) -> None:
+    await repository.ensure()
+    missing = [commit for commit in commits if not await repository.has(commit)]
+    if not missing:
+        return
+
+    async def fetched(remote: Remote) -> None:
+        await repository.fetch(remote, [f"+{commit}:refs/amends/pull/{at.number}/{commit}" for commit in missing])
+
+    await access.using(at.repo, fetched)
+
+
+async def contents(repository: Repository, tree: Mapping[str, Entry], paths: Iterable[str]) -> dict[str, bytes]:
+    """The bytes of these paths, as far as they are regular files."""
+    found = {path: tree[path] for path in paths if path in tree and tree[path].mode in _PLAIN}
+    return {path: await repository.read(entry.blob) for path, entry in found.items()}
+
+
+async def requirements(repository: Repository, of: Source) -> tuple[dict[str, str], dict[str, str]]:
+    """What the base branch demands, and what the pull request itself would have it demand."""
+    if not any(path.startswith(_REQUIREMENTS) for path in of.tree):
+        return {}, {}
+    agreed = await repository.tree(of.base_branch) if await repository.has(of.base_branch) else {}
+    named = {path: entry for path, entry in of.tree.items() if path.startswith(_REQUIREMENTS) and path.endswith(".md")}
+    proposed = {path: entry for path, entry in named.items() if agreed.get(path) != entry}
+    standing = {
+        path: entry for path, entry in agreed.items() if path.startswith(_REQUIREMENTS) and path.endswith(".md")
+    }
+    return await _texts(repository, standing), await _texts(repository, proposed)
+
+
+async def _texts(repository: Repository, entries: Mapping[str, Entry]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    room = _MOST
+    for path, content in (await contents(repository, entries, sorted(entries))).items():
+        text = content.decode(errors="replace")[:room]
+        room -= len(text)
+        if text:
+            texts[path] = text
+    return texts

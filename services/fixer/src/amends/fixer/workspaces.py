@@ -1,0 +1,282 @@
+"""One workspace for each loop: a plain directory that is brought to the next head in place, where nothing is lost.
+
+Git never runs in it. What stands there is compared byte by byte with what should, and only what differs is written.
+What we did not leave there ourselves is somebody's work: it is kept under `refs/amends/aside/<loop>/` before the
+directory is used again, or, where git cannot hold it, the whole directory is moved out of the way. What we know of a
+workspace lies beside it, out of reach of whoever works in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Literal
+
+from amends.common.gate import Altered
+from amends.common.gate.paths import unfit
+from amends.common.git import Author, Edit, Entry, Repository
+from amends.fixer import standing
+from amends.fixer.standing import NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
+
+_PLAIN = {"100644", "100755"}
+_KEPT, _ASIDE = ".kept", ".aside"
+_KEEPER = "amends", "amends@localhost"
+# What work leaves behind and nobody wants, whether the repository says so or not.
+_RUBBISH = ("__pycache__/", "*.pyc", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", "node_modules/", ".venv/",
+            ".tox/", ".DS_Store", ".hypothesis/", ".coverage")  # fmt: skip
+
+
+class WorkspaceLost(Exception):
+    """The workspace is gone, and the policy says not to make another."""
+
+
+class WorkspaceBusy(Exception):
+    """Somebody else works in this workspace."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What we know of a workspace: the commit it was brought to, and how we left it."""
+
+    base: str
+    sight: Sight
+    used: float = 0.0
+
+
+@dataclass
+class Workspace:
+    """A directory with the files of a commit in it. `notes` say what was not as expected when it was opened."""
+
+    path: Path
+    base: str
+    notes: tuple[str, ...]
+    _repository: Repository
+    _quota: Quota
+    _tree: Mapping[str, Entry]
+    _seen: Sight = field(repr=False)
+
+    async def changes(self) -> list[Altered]:
+        """How the files differ now from the base: what was ignored there is left out, what is no file is in it."""
+        self._seen = await asyncio.to_thread(standing.seen, self.path, self._seen.things, self._quota)
+        now = {path: thing for path, thing in self._seen.things.items() if path != ".git"}
+        new = [path for path in now if path not in self._tree]
+        ignored = await self._repository.ignored(self.base, new, _RUBBISH)
+        differing = [path for path, thing in now.items() if path not in ignored and self._differs(path, thing)]
+        gone = [path for path, entry in self._tree.items() if path not in now and _is_shown(path, entry)]
+        return [await self._altered(path, now.get(path)) for path in sorted([*differing, *gone])]
+
+    def _differs(self, path: str, thing: Thing) -> bool:
+        entry = self._tree.get(path)
+        return entry is None or (entry.mode, entry.blob) != (thing.mode, thing.blob)
+
+    async def _altered(self, path: str, thing: Thing | None) -> Altered:
+        entry = self._tree.get(path)
+        old = await self._repository.read(entry.blob) if entry and entry.mode in _PLAIN else None
+        if thing is None:
+            return Altered(path, entry.mode if entry else None, old, None, None)
+        new = await asyncio.to_thread(standing.content, self.path, path, thing.mode)
+        return Altered(path, entry.mode if entry else None, old, thing.mode, new)
+
+
+class Workspaces:
+    """All workspaces of one fixer, below one directory that is its own."""
+
+    def __init__(self, root: Path, quota: Quota | None = None) -> None:
+        self._root = root.absolute()
+        self._quota = quota or Quota()
+
+    def path(self, loop: str) -> Path:
+        """Where the workspace of a loop is, whether it is there or not."""
+        if not loop.replace("-", "").isalnum() or not loop.isascii():
+            raise ValueError(f"{loop!r} is no name of a loop")
+        return self._root / loop
+
+    @asynccontextmanager
+    async def ready(
+        self, loop: str, repository: Repository, base: str, missing: Literal["recreate", "fail"] = "recreate"
+    ) -> AsyncIterator[Workspace]:
+        """The workspace with the files of `base` and nothing else, ours until the block ends."""
+        path, notes = self.path(loop), list[str]()
+        with self._alone(loop):
+            kept = self._known(loop)
+            if kept and not path.exists() and missing == "fail":
+                raise WorkspaceLost(f"{path} is gone")
+            now = await self._cleared(loop, repository, kept, notes)
+            tree = await repository.tree(base)
+            now = await self._filled(path, repository, tree, now)
+            self._keep(loop, _Kept(base, now, time.time()))
+            workspace = Workspace(path, base, tuple(notes), repository, self._quota, tree, now)
+            try:
+                yield workspace
+            finally:
+                self._left(loop, workspace)
+
+    def _left(self, loop: str, workspace: Workspace) -> None:
+        """Remember how it is left, so that what somebody does to it from now on can be told from what we did."""
+        try:
+            sight = standing.seen(workspace.path, workspace._seen.things, self._quota)  # noqa: SLF001 - one module
+        except (OSError, TooMuch):
+            return  # then all of it counts as somebody else's, and is kept
+        self._keep(loop, _Kept(workspace.base, sight, time.time()))
+
+    # --- what stands there already -----------------------------------------------------------------------------------
+
+    async def _cleared(self, loop: str, repository: Repository, kept: _Kept | None, notes: list[str]) -> Sight:
+        """What stands in the workspace and is ours; what is not has been put aside."""
+        path = self.path(loop)
+        if not _is_there(path):
+            if kept is not None:
+                notes.append("the workspace was gone and has been made anew")
+            path.mkdir(parents=True)
+            return NOTHING
+        if path.is_symlink() or not path.is_dir() or (kept is None and any(path.iterdir())):
+            return self._moved(loop, "the workspace held what we did not put there", notes)
+        if kept is None:
+            return NOTHING
+        try:
+            now = await asyncio.to_thread(standing.seen, path, kept.sight.things, self._quota)
+        except (TooMuch, OSError) as error:
+            return self._moved(loop, f"the workspace cannot be used again ({error})", notes)
+        foreign = [path for path, thing in now.things.items() if not _same(thing, kept.sight.things.get(path))]
+        gone = [path for path in kept.sight.things if path not in now.things]
+        if not foreign and not gone:
+            return now
+        if any(now.things[one].mode == STRANGE or unfit(one) for one in foreign):
+            return self._moved(loop, "the workspace held what no commit can hold", notes)
+        ref = await self._kept_aside(loop, repository, kept, now)
+        notes.append(f"{len(foreign) + len(gone)} paths were not as we left them: kept as {ref}")
+        return now
+
+    async def _kept_aside(self, loop: str, repository: Repository, kept: _Kept, now: Sight) -> str:
+        """A commit on what we left there of what stands there now."""
+        tree, edits = await repository.tree(kept.base), []
+        for path, thing in now.things.items():
+            entry = tree.get(path)
+            if thing.mode != STRANGE and not unfit(path) and (entry is None or entry != (thing.mode, thing.blob)):
+                content = await asyncio.to_thread(standing.content, self.path(loop), path, thing.mode)
+                edits.append(Edit(path, thing.mode, await repository.write(content)))
+        edits += [Edit(path, "", None) for path, one in tree.items() if path not in now.things and _is_shown(path, one)]
+        made = await repository.write_tree(kept.base, edits)
+        author = Author(*_KEEPER, datetime.fromtimestamp(int(kept.used), UTC))
+        return await repository.aside(loop, await repository.commit([kept.base], made, f"Left in {loop}\n", author))
+
+    def _moved(self, loop: str, why: str, notes: list[str]) -> Sight:
+        """Everything that stands there, out of the way as it is."""
+        path, aside = self.path(loop), self._root / _ASIDE
+        aside.mkdir(parents=True, exist_ok=True, mode=0o700)
+        free = next(place for number in count(1) if not _is_there(place := aside / f"{loop}-{number}"))
+        path.rename(free)
+        path.mkdir()
+        notes.append(f"{why}: moved to {free}")
+        return NOTHING
+
+    # --- what should stand there -------------------------------------------------------------------------------------
+
+    async def _filled(self, path: Path, repository: Repository, tree: Mapping[str, Entry], now: Sight) -> Sight:
+        wanted = {name: entry for name, entry in tree.items() if _is_shown(name, entry)}
+        if len(wanted) > self._quota.files:
+            raise TooMuch(f"the repository has {len(wanted)} files, at most {self._quota.files} are taken")
+        await asyncio.to_thread(standing.remove, path, now, {name: entry.mode for name, entry in wanted.items()})
+        missing: dict[str, list[str]] = {}
+        things = {name: thing for name, thing in now.things.items() if name in wanted and thing.mode in _PLAIN}
+        for name, entry in wanted.items():
+            thing = now.things.get(name)
+            if thing is None or thing.mode not in _PLAIN or thing.blob != entry.blob:
+                missing.setdefault(entry.blob, []).append(name)
+            elif thing.mode != entry.mode:
+                things[name] = standing.set_mode(path, name, thing._replace(mode=entry.mode))
+        async with aclosing(repository.contents(missing)) as contents:
+            async for blob, content in contents:
+                for name in missing[blob]:
+                    things[name] = standing.put(path, name, wanted[name].mode, content)
+        return Sight(things, standing.folders_of(wanted))
+
+    # --- what we know ------------------------------------------------------------------------------------------------
+
+    def _known(self, loop: str) -> _Kept | None:
+        try:
+            said = json.loads((self._root / _KEPT / f"{loop}.json").read_text(encoding="utf-8", errors="surrogatepass"))
+            things = {path: Thing(mode, blob, Print(*looks)) for path, (mode, blob, *looks) in said["things"].items()}
+            return _Kept(said["base"], Sight(things, frozenset(said["folders"])), said["used"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            return None  # then whatever stands there is nobody's that we know, and is kept
+
+    def _keep(self, loop: str, kept: _Kept) -> None:
+        things = {path: (thing.mode, thing.blob, *thing.print) for path, thing in kept.sight.things.items()}
+        said = {"base": kept.base, "used": kept.used, "folders": sorted(kept.sight.folders), "things": things}
+        file = self._root / _KEPT / f"{loop}.json"
+        fresh = file.with_suffix(".new")
+        fresh.write_text(json.dumps(said), encoding="utf-8")
+        fresh.replace(file)
+
+    @contextmanager
+    def _alone(self, loop: str) -> Iterator[None]:
+        """Alone with this workspace, among all processes of this machine."""
+        folder = self._root / _KEPT
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(folder / f"{loop}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError as error:
+            raise WorkspaceBusy(f"{self.path(loop)} is in use") from error
+        finally:
+            os.close(lock)
+
+    # --- letting go --------------------------------------------------------------------------------------------------
+
+    def collect(self, most: int, keep: Collection[str] = ()) -> list[str]:
+        """Remove the workspaces that were used longest ago until all together have `most` bytes; answers with which.
+
+        One that is in use, or not as we left it, stays: somebody may want what is in it.
+        """
+        known = {file.stem: kept for file in self._root.glob(f"{_KEPT}/*.json") if (kept := self._known(file.stem))}
+        sizes = {loop: sum(thing.print.size for thing in kept.sight.things.values()) for loop, kept in known.items()}
+        total, removed = sum(sizes.values()), []
+        for loop in sorted(known, key=lambda loop: known[loop].used):
+            if total > most and loop not in keep and self._removed(loop, known[loop]):
+                total -= sizes[loop]
+                removed.append(loop)
+        return removed
+
+    def _removed(self, loop: str, kept: _Kept) -> bool:
+        path = self.path(loop)
+        try:
+            with self._alone(loop):
+                if path.is_dir() and not path.is_symlink():
+                    now = standing.seen(path, kept.sight.things, self._quota)
+                    known = kept.sight.things
+                    if now.things.keys() != known.keys() or not all(
+                        _same(now.things[one], known[one]) for one in known
+                    ):
+                        return False
+                    shutil.rmtree(path)
+                (self._root / _KEPT / f"{loop}.json").unlink()
+        except (WorkspaceBusy, TooMuch, OSError):
+            return False
+        return True
+
+
+def _is_there(path: Path) -> bool:
+    return os.path.lexists(path)
+
+
+def _is_shown(path: str, entry: Entry) -> bool:
+    """Whether it stands in the workspace: links and submodules do not, and stay in the commit as they are."""
+    return entry.mode in _PLAIN and not unfit(path)
+
+
+def _same(thing: Thing, other: Thing | None) -> bool:
+    return other is not None and (thing.mode, thing.blob) == (other.mode, other.blob)

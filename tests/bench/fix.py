@@ -1,0 +1,80 @@
+"""The speed of a fix: its git part beside a clone per cycle, and suggestions from end to end: `./taskw bench:fix`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.bench import cloning, suggesting
+from tests.bench.figures import Score, row, title
+
+FILES, COMMITS = 5_000, 2_000
+MEMORY = Path("/dev/shm")
+
+
+def places() -> dict[str, Path | None]:
+    """Where it is measured: on this machine's disk, and in memory where there is a disk for that."""
+    return {"disk": None, **({"tmpfs": MEMORY} if MEMORY.is_dir() else {})}
+
+
+def git(score: Score, rounds: int) -> None:
+    """The git part of a cycle: fetch, workspace, changes, commit, push; and the same with a clone each time."""
+    title(f"Git part of a cycle, {FILES} files, {COMMITS} commits (medians of {rounds}, milliseconds)")
+    for place, where in places().items():
+        with (
+            tempfile.TemporaryDirectory(prefix="amends-bench-", dir=where) as folder,
+            cloning.big(FILES, COMMITS) as big,
+        ):
+            ours = asyncio.run(cloning.warm(big, Path(folder), rounds))
+            clones = {
+                "clone": _all(rounds, big, Path(folder, "whole"), ()),
+                "clone --depth 1": _all(rounds, big, Path(folder, "shallow"), ("--depth", "1")),
+            }
+        for name, seconds in {"amends": ours, **clones}.items():
+            row(name, place, f"{median(seconds) * 1_000:.1f}")
+        best = median(clones["clone"]) / median(ours)
+        score.at_least(f"clone per cycle / amends, {place}", best, 10, 50 if place == "disk" else None)
+
+
+def suggestions(score: Score, rounds: int) -> None:
+    """Ten suggestions in five files, from `comments.fetched` to `fix.pushed`, through the real services."""
+    title(f"Ten suggestions in five files, comments.fetched to fix.pushed (medians of {rounds}, seconds)")
+    with tempfile.TemporaryDirectory(prefix="amends-bench-") as folder:
+        seconds = [suggesting.once(Path(folder, str(number))) for number in range(rounds)]
+    row("amends", "0 model calls", f"{median(seconds):.3f}", f"worst {max(seconds):.3f}")
+    score.at_most("seconds to fix.pushed", median(seconds), 1.0)
+
+
+def _all(rounds: int, big: cloning.Big, folder: Path, options: tuple[str, ...]) -> list[float]:
+    return [cloning.by_clone(big, folder, options) for _ in range(rounds)]
+
+
+COMPARISONS: dict[str, Callable[[Score, int], None]] = {"git": git, "suggestions": suggestions}
+
+
+def main() -> None:
+    """Measure what was asked for, and say at the end what was missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="three rounds: an impression, not a figure to quote")
+    parser.add_argument("--only", choices=COMPARISONS, action="append", help="one comparison; may be repeated")
+    asked = parser.parse_args()
+    if shutil.which("git") is None:
+        sys.exit("there is no git")
+    score = Score()
+    for name in asked.only or COMPARISONS:
+        COMPARISONS[name](score, 3 if asked.quick else 7)
+    print("\nMISSED:" if score.missed else "\nEverything that must be reached is reached.")
+    for missed in score.missed:
+        print(f"  {missed}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""The fixer behind a real bus, and as the child that `amends up` makes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from amends.cli.child import Child, environment
+from amends.cli.child import fixing as child_fixing
+from amends.comment_fetcher.app import fetching
+from amends.common.bus.reporter import NatsRecorder
+from amends.common.policy import Overrides
+from amends.common.sections import Fetcher, Gateway, Model
+from amends.common.settings import Settings
+from amends.doubles.model import ModelDouble, Says
+from amends.evaluator.app import run
+from amends.publisher.app import publishing
+from tests.support.asynchronous import asynchronous, until
+from tests.support.fixing import edits, reports, suggests, triages
+from tests.support.github import Scene
+from tests.support.model import model_settings
+from tests.support.nats import NatsServer, linked
+
+pytestmark = pytest.mark.connected
+RULES = Overrides(repositories=("acme/widget",), settle_seconds=0)
+
+
+@asynccontextmanager
+async def at_work(known: Settings, server: NatsServer) -> AsyncIterator[Child]:
+    """All services, each with nothing but the bus; the fixer in a process of its own."""
+    stop = asyncio.Event()
+    evaluating = asyncio.create_task(run(known, server.url, stop))
+    async with linked(server.url) as one, linked(server.url) as other:
+        reader, writer = NatsRecorder(one, "comment-fetcher"), NatsRecorder(other, "publisher")
+        async with (
+            fetching(known, reader, reader.followed, one),
+            publishing(known, writer, other),
+            child_fixing(known, server.url) as child,
+        ):
+            yield child
+    stop.set()
+    await evaluating
+
+
+@asynchronous
+async def test_a_review_becomes_a_commit_through_processes_and_the_bus(
+    sqlite_url: str, nats: NatsServer, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    scene.pull.review(
+        "bob", "changes_requested", "",
+        [{"path": "app.py", "line": 10, "body": suggests("line X")}, {"path": "app.py", "line": 8, "body": "Louder."}],
+    )  # fmt: skip
+    double.says(triages(item_1="actionable"), edits("app.py", "line 8", "LINE 8"), reports(item_1=("app.py:8-8",)))
+    before = scene.pull.head
+    known = Settings(
+        database=sqlite_url, policy=RULES, github=scene.app_settings, data_dir=tmp_path,
+        fetcher=Fetcher(mode="poll", poll_seconds=1), model=model_settings(double),
+    )  # fmt: skip
+    async with at_work(known, nats):
+        await until(lambda: scene.pull.head != before, 25)
+    content = scene.repo.read("app.py", "feature") or b""
+    assert content.splitlines()[7] == b"LINE 8"
+    assert content.splitlines()[9] == b"line X"
+
+
+@asynchronous
+async def test_rel_04_a_fixer_that_is_killed_in_the_middle_leaves_one_commit(
+    sqlite_url: str, nats: NatsServer, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    scene.pull.review("bob", "changes_requested", "", [{"path": "app.py", "line": 10, "body": "Louder."}])
+    work = triages(item_1="actionable"), edits("app.py", "line ten", "LINE TEN"), reports(item_1=("app.py:10-10",))
+    double.says(work[0], work[1], Says(("thinking",), seconds=20), *work)
+    known = Settings(
+        database=sqlite_url, policy=RULES, github=scene.app_settings, data_dir=tmp_path, ack_seconds=2,
+        fetcher=Fetcher(mode="poll", poll_seconds=1), model=model_settings(double),
+    )  # fmt: skip
+    commits = len(scene.repo.log("feature"))
+    async with at_work(known, nats) as child:
+        await until(lambda: len(double.asked) == 3, 15)
+        assert child.process is not None
+        child.process.kill()
+        await until(lambda: len(scene.repo.log("feature")) > commits, 20)
+    assert (scene.repo.read("app.py", "feature") or b"").splitlines()[9] == b"LINE TEN"
+    assert len(scene.repo.log("feature")) == commits + 1
+
+
+def test_inv_21_the_child_is_told_what_it_needs_and_nothing_else(tmp_path: Path) -> None:
+    hooks = Gateway(webhook_secrets=(SecretStr("hook-secret"),))
+    model = Model(api_key=SecretStr("model-key"))
+    known = Settings(data_dir=tmp_path, gateway=hooks, model=model, database="postgresql://amends:pw@db/amends")
+    said = environment(known, "nats://fixer:x@127.0.0.1:1")
+    assert said["AMENDS_MODEL_API_KEY"] == "model-key"
+    assert not {"hook-secret", "postgresql://amends:pw@db/amends"} & set(said.values())
+    assert {name for name in said if not name.startswith("AMENDS_")} <= {*os.environ}
