@@ -277,7 +277,7 @@ async def test_what_stops_the_whole_installation_is_said_where_people_are(
         desk.fails(Failure.MODEL_AUTH)
         await desk.react()
         assert (desk.said(), desk.owed) == (["slack"], [])
-    assert "*[amends] the installation needs a human: the model's service refuses our key*" in there.texts[0]
+    assert there.texts[0].startswith("*[amends] the installation needs a human: ")
 
 
 @asynchronous
