@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from amends.common.events import Judgement, PolicyChanged
+from amends.common.events import Failure, Judgement, PolicyChanged
 from amends.common.policy import Overrides
 from amends.common.sections import Slack, Smtp
 from amends.notifier.mail import MailChannel
@@ -263,3 +263,44 @@ async def test_a_mail_whose_fate_nobody_knows_is_not_sent_again(scene: Scene, sq
 def test_settings_that_would_reach_nobody_are_refused(section: type[Slack | Smtp], values: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         section.model_validate(values)
+
+
+# --- what concerns everybody ---------------------------------------------------------------------------------------
+
+
+@asynchronous
+async def test_what_stops_the_whole_installation_is_said_where_people_are(
+    there: SlackDouble, scene: Scene, sqlite_book: Book
+) -> None:
+    async with at_work(sqlite_book, scene, RULED, channels={"slack": by_token(there)}) as desk:
+        desk.rejects()
+        desk.fails(Failure.MODEL_AUTH)
+        await desk.react()
+        assert (desk.said(), desk.owed) == (["slack"], [])
+    assert there.texts[0].startswith("*[amends] the installation needs a human: ")
+
+
+@asynchronous
+async def test_with_no_channel_but_github_the_installation_has_nobody_to_tell(scene: Scene, sqlite_book: Book) -> None:
+    async with at_work(sqlite_book, scene) as desk:
+        desk.rejects()
+        desk.fails(Failure.MODEL_AUTH)
+        await desk.react()
+        assert desk.owed == []
+        assert desk.said() == ["nobody: there is nobody to tell: see `notify` and the settings"]
+
+
+@asynchronous
+async def test_inv_37_a_secret_in_what_the_agent_says_reaches_nobody(
+    there: SlackDouble, scene: Scene, sqlite_book: Book
+) -> None:
+    token = "ghs_" + "x" * 40
+    async with mail() as box:
+        channels: dict[str, Channel] = {"slack": by_token(there), "email": by_mail(box)}
+        async with at_work(sqlite_book, scene, RULED, channels=channels) as desk:
+            desk.rejects()
+            desk.fixes(HUMAN, reason=f"the key is {SECRET}, the token {token}")
+            await desk.react()
+            seen = [desk.page(), *there.texts, *(one.get_content() for one in box.letters), *desk.said()]
+        assert len(seen) == 7
+        assert not any(SECRET in text or token in text for text in seen)

@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from amends.common.events import Escalated, FixRequested, Judgement
+from amends.common.answers import Report
+from amends.common.events import Author, CommandGiven, Escalated, FixRequested, Judgement
+from amends.common.identity import About
+from amends.common.policy import BudgetOverrides
+from amends.evaluator.batch import Said
 from tests.support.asynchronous import asynchronous
 from tests.support.book import Book
 from tests.support.github import Scene
@@ -144,6 +148,17 @@ async def test_the_start_of_a_cycle_is_shown(scene: Scene, sqlite_book: Book) ->
 
 
 @asynchronous
+async def test_a_start_that_is_heard_of_late_shows_how_it_stands_by_then(scene: Scene, sqlite_book: Book) -> None:
+    async with at_work(sqlite_book, scene) as desk:
+        desk.rejects()
+        desk.fixes(FIXED)
+        await desk.hear(FixRequested)
+        assert "**amends: waiting for review.** Cycle 1 of 2." in desk.card()
+        await desk.react()
+        assert (len(desk.talk()), desk.owed) == (3, [])
+
+
+@asynchronous
 async def test_labels_are_made_once_with_their_colour_and_peoples_own_stay(scene: Scene, sqlite_book: Book) -> None:
     scene.pull.label("urgent")
     async with at_work(sqlite_book, scene) as desk:
@@ -277,3 +292,30 @@ async def test_whoever_has_seen_the_fix_already_is_not_asked_again(scene: Scene,
         assert scene.pull.waiting_for == []
         assert not any("/review -->" in body for body in desk.talk())
         assert desk.owed == []
+
+
+# --- limits --------------------------------------------------------------------------------------------------------
+
+
+@asynchronous
+async def test_inv_19_beyond_the_comments_of_an_hour_it_waits(scene: Scene, sqlite_book: Book) -> None:
+    budget = BudgetOverrides(comments_per_hour=1)
+    async with at_work(sqlite_book, scene, RULES.model_copy(update={"budget": budget})) as desk:
+        desk.rejects()
+        desk.fixes(FIXED)
+        [later] = await desk.react()
+        assert (later.delay, desk.said()) == (300.0, ["github"])
+        sqlite_book.waits(7_300)  # the hour is the loop's own: its clock moves with what happens to it
+        await desk.react()
+        assert desk.owed == []
+
+
+@asynchronous
+async def test_inv_19_while_everything_is_paused_nobody_is_told(scene: Scene, sqlite_book: Book) -> None:
+    async with at_work(sqlite_book, scene) as desk:
+        desk.rejects()
+        desk.fixes(FIXED)
+        pause = CommandGiven(id="req-all", name="pause", author=Author(id=0, login="panel", kind="token"))
+        sqlite_book.record(Said("cli", Report(fact=pause, about=About(loop="installation"))))
+        await desk.react()
+        assert (desk.talk(), desk.replies(), scene.pull.waiting_for) == ([], [], [])

@@ -20,6 +20,8 @@ from amends.common.events import (
     CommandName,
     CommentAdded,
     CommentsFetched,
+    Failure,
+    FixFailed,
     FixPrepared,
     FixPushed,
     FixStarted,
@@ -191,6 +193,15 @@ class Desk:
         if pushes:
             sha = self.scene.pull.push({"app.py": LINES.replace("line 10\n", f"fixed {n}\n")}, by="amends[bot]")
             self.says(FixPushed(n=n, sha=sha))
+
+    def fails(self, reason: Failure) -> None:
+        """A cycle that ends without a fix."""
+        n = self.loop.n
+        self.says(
+            CommentsFetched(n=n, k=1, head=self.scene.pull.head, items=self.items(), seen=tuple(self.seen)),
+            FixStarted(n=n, k=1, holder="fixer/0", run="run-1"),
+            FixFailed(n=n, k=1, run="run-1", reason=reason),
+        )
 
     def approves(self, by: str = "bob") -> None:
         review = self.scene.pull.review(by, "approved")

@@ -195,6 +195,8 @@ class Teller:
                 raise Later(_PAUSED, "it is paused")
             case Stop(reason="comments_per_hour"):
                 raise Later(_MANY, "enough was said in this hour")
+            case Stop(reason="superseded"):
+                return  # a cycle's attempt went on or ended; where the loop stands now may be shown all the same
             case Stop(reason=reason):
                 raise Stopped(reason)
             case Unavailable(detail=detail):
