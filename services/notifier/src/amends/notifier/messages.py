@@ -215,7 +215,9 @@ class Messages:
         if isinstance(fact, LoopFinished):
             yield f"{ENDINGS[fact.outcome]}."
         yield f"Spent so far: {self._cost()}."
-        yield from _plainly("What you can say in a comment", [f"{one.comment} ({one.effect})" for one in now.orders])
+        yield from _plainly(
+            "What you can say in a comment", [f"{one.comment} ({one.effect})" for one in now.orders if one.comment]
+        )
 
     def _name(self) -> str:
         name = " ".join(self._words.harmless(self._now.full_name, 200).split())
@@ -246,7 +248,8 @@ class Messages:
         return f"{dollars:.2f} of {self._now.budget_usd:.2f} dollars, {spent.turns} turns, {spent.tokens} tokens"
 
     def _commands(self) -> str:
-        return _titled("What you can say", [f"`{one.comment}` {one.effect}" for one in self._now.orders])
+        orders = [one for one in self._now.orders if one.comment]  # some are for the command line only
+        return _titled("What you can say", [f"`{one.comment}` {one.effect}" for one in orders])
 
 
 def authors(turned: Iterable[Author]) -> list[Author]:
