@@ -12,7 +12,7 @@ from tests.faults.support.processes import Amends, free_port, page, remember_chi
 from tests.support.nats import NatsServer
 
 pytestmark = pytest.mark.connected
-UNREACHABLE = 3
+USAGE, UNREACHABLE = 2, 3
 
 
 @pytest.fixture
@@ -74,3 +74,28 @@ def test_an_evaluator_without_nats_is_alive_and_says_what_it_waits_for(waiting: 
 
 def test_an_evaluator_that_waits_for_nats_can_be_stopped(waiting: Amends) -> None:
     assert waiting.stop(seconds=5) == 0
+
+
+ALONE = ("comment-fetcher", "fixer", "publisher", "notifier")
+
+
+@pytest.mark.parametrize("service", ALONE)
+def test_a_service_of_its_own_gets_to_work_and_ends_cleanly(service: str, tmp_path: Path, nats: NatsServer) -> None:
+    evaluator = Amends(tmp_path / "evaluator", "run", "evaluator", **SETTINGS, nats_url=nats.url).start().ready()
+    forge = {"github_token": "ghp_nothing", "github_api_url": f"http://127.0.0.1:{free_port()}/api/v3"}
+    process = Amends(tmp_path / service, "run", service, **SETTINGS, **forge, nats_url=nats.url, ops_port=free_port())
+    try:
+        process.start()
+        wait_for(lambda: f'"{service}": "ok"' in page(f"{process.ops}/readyz")[1], f"it is at work: {process.said()}")
+        assert process.stop(seconds=30) == 0
+    finally:
+        process.kill()
+        evaluator.kill()
+
+
+@pytest.mark.parametrize("service", ALONE)
+def test_a_service_without_nats_or_github_says_what_to_set(service: str, tmp_path: Path, nats: NatsServer) -> None:
+    homeless = Amends(tmp_path / "homeless", "run", service, **SETTINGS).start()
+    nobody = Amends(tmp_path / "nobody", "run", service, **SETTINGS, nats_url=nats.url).start()
+    assert (homeless.ended(), nobody.ended()) == (USAGE, USAGE)
+    assert ("nats_url is not set" in homeless.said(), "github.app_id" in nobody.said()) == (True, True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,11 +11,11 @@ from dataclasses import dataclass, field
 from amends.comment_fetcher.authors import Authors, Rules
 from amends.comment_fetcher.collect import Collector, Said
 from amends.comment_fetcher.reconcile import Following, Reconciler
+from amends.common import alone
 from amends.common.answers import Recorder
 from amends.common.bus.errands import Errands, Look, Looked
 from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
-from amends.common.bus.reporter import NatsRecorder
 from amends.common.envelope import Event
 from amends.common.events import (
     CommandGiven,
@@ -29,14 +27,11 @@ from amends.common.events import (
     ReviewRejected,
 )
 from amends.common.github.client import Client, Nobody
-from amends.common.logs import set_up
-from amends.common.ops import Ops, OpsNotServed
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 
 log = logging.getLogger(__name__)
 SERVICE: Reporter = "comment-fetcher"
-OK, USAGE, UNREACHABLE = 0, 2, 3
 AT_ONCE = 4  # events in hand; a pull request that keeps one waiting does not keep the others
 _MOST_MISSED = 100
 
@@ -123,45 +118,6 @@ def _looking(reconciler: Reconciler) -> Look:
 
 def serve(settings: Settings) -> int:
     """`amends run comment-fetcher`: alone, on a NATS that somebody else runs; answers the exit code."""
-    set_up(settings.log_level, settings.secrets)
-    if not settings.nats_url:
-        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
-        return USAGE
-    try:
-        asyncio.run(_alone(settings))
-    except Nobody as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return USAGE
-    except OpsNotServed as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return UNREACHABLE
-    return OK
-
-
-async def _alone(settings: Settings) -> None:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
-    link = Link(settings.nats_address, SERVICE)
-    running: list[Fetcher] = []
-
-    def checks() -> dict[str, str]:
-        working = running[0].checks() if running else {"comment-fetcher": "not at work yet"}
-        return {**working, "nats": link.health()}
-
-    ops = Ops(settings.ops_host, settings.ops_port, checks)
-    sys.stderr.write(f"amends: comment-fetcher, health and metrics {ops.start()}\n")
-    sys.stderr.flush()
-    stopping = asyncio.create_task(stop.wait())
-    opening = asyncio.create_task(link.open())
-    try:
-        await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
-        if opening.done():
-            recorder = NatsRecorder(link, SERVICE)
-            async with fetching(settings, recorder, recorder.followed, link) as fetcher:
-                running.append(fetcher)
-                await stopping
-    finally:
-        opening.cancel()
-        await link.close()
-        ops.stop()
+    return alone.serve(
+        settings, SERVICE, lambda recorder, link: fetching(settings, recorder, recorder.followed, link), (Nobody,)
+    )

@@ -4,8 +4,9 @@ import os
 import sys
 from pathlib import Path
 
+from amends.common.alone import USAGE
 from amends.common.settings import SettingsError, read
-from amends.fixer.app import USAGE, serve
+from amends.fixer.app import serve
 
 
 def main() -> int:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
+from amends.common import alone
 from amends.common.answers import Recorder
 from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
-from amends.common.bus.reporter import NatsRecorder
 from amends.common.events import Reporter
 from amends.common.git import Access, Repositories
 from amends.common.github.auth import CLONING
 from amends.common.github.client import Client, Nobody
-from amends.common.logs import set_up
-from amends.common.ops import Ops, OpsNotServed
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 from amends.fixer.attempt import Means
@@ -33,7 +30,6 @@ from amends.fixer.workspaces import Workspaces
 
 log = logging.getLogger(__name__)
 SERVICE: Reporter = "fixer"
-OK, USAGE, UNREACHABLE = 0, 2, 3
 
 
 @dataclass
@@ -92,44 +88,4 @@ CLONING_AND_READING = (*CLONING, ("pull_requests", "read"))
 
 def serve(settings: Settings) -> int:
     """`amends run fixer`: alone, on a NATS that somebody else runs; answers the exit code."""
-    set_up(settings.log_level, settings.secrets)
-    if not settings.nats_url:
-        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
-        return USAGE
-    try:
-        asyncio.run(_alone(settings))
-    except (Nobody, SandboxUnavailable) as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return USAGE
-    except OpsNotServed as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return UNREACHABLE
-    return OK
-
-
-async def _alone(settings: Settings) -> None:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
-    link = Link(settings.nats_address, SERVICE)
-    running: list[Fixer] = []
-
-    def checks() -> dict[str, str]:
-        working = running[0].checks() if running else {"fixer": "not at work yet"}
-        return {**working, "nats": link.health()}
-
-    ops = Ops(settings.ops_host, settings.ops_port, checks)
-    sys.stderr.write(f"amends: fixer, health and metrics {ops.start()}\n")
-    sys.stderr.flush()
-    stopping = asyncio.create_task(stop.wait())
-    opening = asyncio.create_task(link.open())
-    try:
-        await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
-        if opening.done():
-            async with fixing(settings, NatsRecorder(link, SERVICE), link) as fixer:
-                running.append(fixer)
-                await stopping
-    finally:
-        opening.cancel()
-        await link.close()
-        ops.stop()
+    return alone.serve(settings, SERVICE, partial(fixing, settings), (Nobody, SandboxUnavailable))

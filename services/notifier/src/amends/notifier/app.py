@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
+from amends.common import alone
 from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
-from amends.common.bus.reporter import NatsRecorder
 from amends.common.events import Reporter
 from amends.common.github.auth import TELLING
 from amends.common.github.client import Client, Nobody
 from amends.common.github.pacing import Rate
-from amends.common.logs import set_up
-from amends.common.ops import Ops, OpsNotServed
 from amends.common.redaction import Redactor
 from amends.common.sections import GitHub
 from amends.common.settings import Settings
@@ -28,7 +25,6 @@ from amends.notifier.tell import Channel, Knowing, Teller
 from amends.notifier.words import Words
 
 SERVICE: Reporter = "notifier"
-OK, USAGE, UNREACHABLE = 0, 2, 3
 AT_ONCE = 4  # events in hand, of different pull requests; writes to one installation still go one by one
 _API, _WEB = "https://api.github.com", "https://github.com"
 
@@ -92,44 +88,4 @@ async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncI
 
 def serve(settings: Settings) -> int:
     """`amends run notifier`: alone, on a NATS that somebody else runs; answers the exit code."""
-    set_up(settings.log_level, settings.secrets)
-    if not settings.nats_url:
-        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
-        return USAGE
-    try:
-        asyncio.run(_alone(settings))
-    except Nobody as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return USAGE
-    except OpsNotServed as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return UNREACHABLE
-    return OK
-
-
-async def _alone(settings: Settings) -> None:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
-    link = Link(settings.nats_address, SERVICE)
-    running: list[Notifying] = []
-
-    def checks() -> dict[str, str]:
-        working = running[0].checks() if running else {"notifier": "not at work yet"}
-        return {**working, "nats": link.health()}
-
-    ops = Ops(settings.ops_host, settings.ops_port, checks)
-    sys.stderr.write(f"amends: notifier, health and metrics {ops.start()}\n")
-    sys.stderr.flush()
-    stopping = asyncio.create_task(stop.wait())
-    opening = asyncio.create_task(link.open())
-    try:
-        await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
-        if opening.done():
-            async with notifying(settings, NatsRecorder(link, SERVICE), link) as notifier:
-                running.append(notifier)
-                await stopping
-    finally:
-        opening.cancel()
-        await link.close()
-        ops.stop()
+    return alone.serve(settings, SERVICE, partial(notifying, settings), (Nobody,))

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
+from amends.common import alone
 from amends.common.answers import Recorder, Report
 from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
-from amends.common.bus.reporter import NatsRecorder
 from amends.common.envelope import Event
 from amends.common.events import AnyFact, CycleFinished, PushRequested, Reporter
 from amends.common.git import Access, GitMissing, Repositories
 from amends.common.git.process import executable
 from amends.common.github.auth import PUBLISHING, PUSHING
 from amends.common.github.client import Client, Nobody
-from amends.common.logs import set_up
-from amends.common.ops import Ops, OpsNotServed
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 from amends.publisher.push import Publisher
 from amends.publisher.resolve import Resolver
 
 SERVICE: Reporter = "publisher"
-OK, USAGE, UNREACHABLE = 0, 2, 3
 AT_ONCE = 2  # events in hand; a large repository does not keep the others waiting
 
 
@@ -90,44 +86,4 @@ async def publishing(settings: Settings, recorder: Recorder, link: Link) -> Asyn
 
 def serve(settings: Settings) -> int:
     """`amends run publisher`: alone, on a NATS that somebody else runs; answers the exit code."""
-    set_up(settings.log_level, settings.secrets)
-    if not settings.nats_url:
-        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
-        return USAGE
-    try:
-        asyncio.run(_alone(settings))
-    except (Nobody, GitMissing) as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return USAGE
-    except OpsNotServed as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return UNREACHABLE
-    return OK
-
-
-async def _alone(settings: Settings) -> None:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
-    link = Link(settings.nats_address, SERVICE)
-    running: list[Publishing] = []
-
-    def checks() -> dict[str, str]:
-        working = running[0].checks() if running else {"publisher": "not at work yet"}
-        return {**working, "nats": link.health()}
-
-    ops = Ops(settings.ops_host, settings.ops_port, checks)
-    sys.stderr.write(f"amends: publisher, health and metrics {ops.start()}\n")
-    sys.stderr.flush()
-    stopping = asyncio.create_task(stop.wait())
-    opening = asyncio.create_task(link.open())
-    try:
-        await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
-        if opening.done():
-            async with publishing(settings, NatsRecorder(link, SERVICE), link) as working:
-                running.append(working)
-                await stopping
-    finally:
-        opening.cancel()
-        await link.close()
-        ops.stop()
+    return alone.serve(settings, SERVICE, partial(publishing, settings), (Nobody, GitMissing))
