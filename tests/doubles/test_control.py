@@ -145,3 +145,12 @@ def test_a_mistake_of_the_double_is_loud() -> None:
 
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         mistaken()
+
+
+def test_what_is_said_wrongly_is_answered_with_what_there_is(outside: Outside) -> None:
+    outside.http.post("repo", json={"repo": "acme/till", "files": {"a.py": "a"}})
+    outside.http.post("pull", json={"repo": "acme/till", "head": "b", "by": "ann", "files": {"a.py": "b"}})
+    said = {"repo": "acme/till", "pull": 1, "by": "ben", "state": "REQUEST_CHANGES"}
+    unknown, missing = outside.http.post("review", json=said), outside.http.post("review", json={"repo": "acme/till"})
+    assert "there is approved, changes_requested" in unknown.json()["message"]
+    assert missing.json()["message"].startswith("pull: it is missing")

@@ -109,6 +109,8 @@ class PullHandle:
 
     def review(self, by: str, state: str, body: str = "", comments: Sequence[Inline] = ()) -> ReviewHandle:
         """`state` is approved, changes_requested, commented or pending."""
+        if state not in _EVENTS:
+            raise ValueError(f"state {state!r}: there is {', '.join(_EVENTS)}")
         draft = reviewing.Draft(_EVENTS[state], body, None, tuple(remark(one) for one in comments))
         with self.world.lock:
             return ReviewHandle(self.world, reviewing.write(self.world, caller(self.world, by), self.of, draft))

@@ -36,7 +36,9 @@ class Wire:
             return json_reply(200, _done(self._double, name, _said(request)))
         except Refused as refused:
             return json_reply(refused.status, refused.body)
-        except (KeyError, TypeError, ValueError) as error:
+        except KeyError as error:
+            return json_reply(400, {"message": f"{error.args[0]}: it is missing, or there is none of that name"})
+        except (TypeError, ValueError) as error:
             return json_reply(400, {"message": f"{type(error).__name__}: {error}"})
 
 
