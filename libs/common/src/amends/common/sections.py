@@ -57,7 +57,10 @@ Address = Annotated[str, Field(pattern=r"^https?://[^\s?#@]+$", max_length=400)]
 
 
 class GitHub(Section):
-    """Where GitHub is, and who we are there: an App (id and key) or one token. A path in `api_url` is kept."""
+    """Where GitHub is, and who we are there: an App (id and key) or one token. A path in `api_url` is kept.
+
+    `reading_token`, beside `token`, may only read: the fixer of `amends up` gets that one.
+    """
 
     api_url: Address = "https://api.github.com"
     graphql_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
@@ -66,6 +69,7 @@ class GitHub(Section):
     private_key: SecretStr = SecretStr("")
     private_key_file: Path | None = None
     token: SecretStr = SecretStr("")
+    reading_token: SecretStr = SecretStr("")
     at_once: Annotated[int, Field(ge=1, le=8)] = 4
     timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 15.0
 
@@ -74,6 +78,8 @@ class GitHub(Section):
         keys = bool(self.private_key.get_secret_value()) + (self.private_key_file is not None)
         if self.app_id and self.token.get_secret_value():
             raise ValueError("give app_id with a private key, or token, not both")
+        if self.reading_token.get_secret_value() and not self.token.get_secret_value():
+            raise ValueError("reading_token goes beside token: an App's tokens are made for what each service needs")
         if keys > 1:
             raise ValueError("give private_key or private_key_file, not both")
         if bool(self.app_id) != bool(keys):
@@ -104,6 +110,14 @@ class GitHub(Section):
         return (self.git_url or self.rest.removesuffix("/api/v3").replace("//api.github.com", "//github.com")).rstrip(
             "/"
         )
+
+    @property
+    def without_key(self) -> GitHub:
+        """The same for somebody who must neither sign nor write: of an App nothing but where GitHub is."""
+        none = SecretStr("")
+        token = self.reading_token if self.reading_token.get_secret_value() else self.token
+        gone = {"app_id": "", "private_key": none, "private_key_file": None, "reading_token": none}
+        return self.model_copy(update={**gone, "token": token})
 
     def key(self) -> str:
         """The App's private key, in PEM."""

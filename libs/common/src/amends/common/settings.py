@@ -87,7 +87,7 @@ class Settings(BaseModel):
         """What must not be printed anywhere."""
         urls = (self.database, *self.nats_url.split(","))
         hooks = (secret.get_secret_value() for secret in self.gateway.webhook_secrets)
-        kept = (self.github.token, self.github.private_key, self.model.api_key)
+        kept = (self.github.token, self.github.reading_token, self.github.private_key, self.model.api_key)
         told = (self.slack.token, self.slack.webhook, self.smtp.password)
         ours = (secret.get_secret_value() for secret in (*kept, *told))
         found = (self.nats_password.get_secret_value(), *hooks, *ours, *(urlsplit(url).password or "" for url in urls))

@@ -17,8 +17,8 @@ from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
 from amends.common.events import Reporter
 from amends.common.git import Access, Repositories
-from amends.common.github.auth import CLONING
-from amends.common.github.client import Client, Nobody
+from amends.common.github.auth import CLONING, FIXING
+from amends.common.github.client import Client, Lender, Nobody
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 from amends.fixer.attempt import Means
@@ -59,12 +59,14 @@ def means(settings: Settings, client: Client, recorder: Recorder, walls: Walled,
 
 
 @asynccontextmanager
-async def fixing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Fixer]:
-    """At work for the length of a block."""
+async def fixing(
+    settings: Settings, recorder: Recorder, link: Link, lender: Lender | None = None
+) -> AsyncIterator[Fixer]:
+    """At work for the length of a block; with tokens that are lent, where the key is somebody else's."""
     walls = Walled(settings.sandbox)
     await walls.tried()
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(Client(settings.github, CLONING_AND_READING))
+        client = await stack.enter_async_context(Client(settings.github, FIXING, lender=lender))
         model: Model | None = None
         if settings.model.known:
             from amends.fixer.model import Claude  # noqa: PLC0415 - 80 MB that nobody needs without a model
@@ -83,9 +85,6 @@ async def fixing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIte
             await asyncio.gather(*fixer.tasks, return_exceptions=True)
 
 
-CLONING_AND_READING = (*CLONING, ("pull_requests", "read"))
-
-
-def serve(settings: Settings) -> int:
+def serve(settings: Settings, lender: Lender | None = None) -> int:
     """`amends run fixer`: alone, on a NATS that somebody else runs; answers the exit code."""
-    return alone.serve(settings, SERVICE, partial(fixing, settings), (Nobody, SandboxUnavailable))
+    return alone.serve(settings, SERVICE, partial(fixing, settings, lender=lender), (Nobody, SandboxUnavailable))

@@ -30,6 +30,7 @@ READING: Permissions = (
 PUSHING: Permissions = (("contents", "write"), ("metadata", "read"))
 PUBLISHING: Permissions = (*PUSHING, ("pull_requests", "read"))
 CLONING: Permissions = (("contents", "read"), ("metadata", "read"))
+FIXING: Permissions = (*CLONING, ("pull_requests", "read"))
 TELLING: Permissions = (("issues", "write"), ("metadata", "read"), ("pull_requests", "write"))
 
 
