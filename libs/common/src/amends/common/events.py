@@ -602,7 +602,7 @@ class FixStarted(Step):
 class FixPrepared(Step):
     """A fix, proved: the change set on `base`, a verdict per item, the checks, the cost.
 
-    `credits` are the people whose suggestions are in it as they wrote them.
+    `credits` are the people whose suggestions are in it as they wrote them, `notes` what was odd about the workspace.
     """
 
     by = ("fixer", "cli")
@@ -615,6 +615,7 @@ class FixPrepared(Step):
     usage: Usage = Usage()
     transcript: Digest | None = None
     credits: Many[Author] = ()
+    notes: Many[Name] = ()
 
     @property
     def key(self) -> str:
@@ -632,6 +633,7 @@ class FixFailed(Step):
     usage: Usage = Usage()
     retry_after: Count = 0
     transcript: Digest | None = None
+    notes: Many[Name] = ()
 
     @property
     def key(self) -> str:

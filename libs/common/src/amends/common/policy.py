@@ -44,6 +44,7 @@ MOST_PATHS = 4 * LONG_LINES  # of the layers together, and of what a running cyc
 EVERYTHING = ("**",)
 
 Trigger = Literal["comments", "checks"]
+Missing = Literal["recreate", "fail"]
 Channel = Literal["github", "slack", "email"]
 Triggers = Annotated[tuple[Trigger, ...], Field(max_length=10)]
 Channels = Annotated[tuple[Channel, ...], Field(max_length=10)]
@@ -113,6 +114,7 @@ class Policy(_Part):
     checks: Lines = ()
     protected_paths: tuple[Line, ...] = ()
     resolve_threads: bool = True
+    worktree_missing: Missing = "recreate"
     drafts: bool = False
     opt_out_label: str = "amends: off"
     notify: tuple[Channel, ...] = ("github", "slack", "email")  # of those that the settings know
@@ -166,6 +168,7 @@ class Overrides(_Part):
     checks: ShortLines | None = None
     protected_paths: ShortLines | None = None
     resolve_threads: bool | None = None
+    worktree_missing: Missing | None = None
     drafts: bool | None = None
     opt_out_label: Line | None = None
     notify: Channels | None = None
@@ -274,6 +277,7 @@ _GRANTS: dict[str, Callable[[Any, Any], object]] = {
     "max_reraises": min,
     "max_fixers": lambda wide, _: wide,
     "protected_paths": _all_paths,
+    "worktree_missing": lambda wide, by: "fail" if "fail" in (wide, by) else wide,
     "notify": lambda wide, by: tuple(channel for channel in wide if channel in by),
     "budget": _least,
     "waits": lambda wide, _: wide,

@@ -230,6 +230,8 @@ def _failed(loop: Loop, policy: Policy) -> Decisions:
     reason = cycle.failed.reason
     if reason in OUTAGES | MODEL_OFF:
         return _waited_out(loop, policy, cycle, cycle.failed)
+    if reason is Failure.WORKSPACE_LOST and cycle.rules.worktree_missing == "fail":
+        return _given_up(loop, policy, reason, used=False)  # the next attempt would not find it either
     if reason in RESTARTS and cycle.tries >= policy.max_attempts:
         return _given_up(loop, policy, GAVE_UP[reason], used=False)
     if reason in RESTARTS:

@@ -60,7 +60,8 @@ class Slot:
             words = {"loop": event.loop, "reason": stopped.reason, "detail": str(stopped)[:400]}
             log.info("an attempt ended without a fix", extra=words)
             kept = await attempt.transcript()
-            return [_failed(fetched, self.run, stopped, attempt.usage, kept)]
+            failed = _failed(fetched, self.run, stopped, attempt.usage, kept)
+            return [failed.model_copy(update={"notes": attempt.notes})]
 
     async def _claimed(self, event: Event, fetched: CommentsFetched) -> str | None:
         """Whose run holds the attempt, if it is one of ours; None if there is nothing to do."""

@@ -121,7 +121,9 @@ class Work:
 
     async def _in_a_workspace(self, plan: Plan, files: Mapping[str, bytes]) -> Done:
         loop = self.attempt.event.loop
-        async with self.means.workspaces.ready(loop, self.repository, self.of.base) as workspace:
+        missing = self.attempt.rules.worktree_missing
+        async with self.means.workspaces.ready(loop, self.repository, self.of.base, missing) as workspace:
+            self.attempt.notes = workspace.notes
             for one in plan.altered:
                 standing.put(workspace.path, one.path, one.mode or "100644", one.new or b"")
             lines = self.attempt.rules.checks
@@ -171,7 +173,7 @@ class Work:
         return FixPrepared(
             n=attempt.fetched.n, k=attempt.fetched.k, run=attempt.run, base=self.of.base, changes=tuple(changes),
             verdicts=done.verdicts, checks=done.checks, usage=attempt.usage, transcript=await attempt.transcript(),
-            credits=plan.credits,
+            credits=plan.credits, notes=attempt.notes,
         )  # fmt: skip
 
     async def _change(self, one: Altered) -> Change:

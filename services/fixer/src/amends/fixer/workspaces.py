@@ -20,17 +20,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Literal
 
 from amends.common.gate import Altered
 from amends.common.gate.paths import unfit
 from amends.common.git import Author, Edit, Entry, Repository
+from amends.common.policy import Missing
 from amends.fixer import standing
 from amends.fixer.standing import NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
 
 _PLAIN = {"100644", "100755"}
 _KEPT, _ASIDE = ".kept", ".aside"
 _KEEPER = "amends", "amends@localhost"
+_LONGEST_NOTE = 400
 # What work leaves behind and nobody wants, whether the repository says so or not.
 _RUBBISH = ("__pycache__/", "*.pyc", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", "node_modules/", ".venv/",
             ".tox/", ".DS_Store", ".hypothesis/", ".coverage")  # fmt: skip
@@ -103,19 +104,21 @@ class Workspaces:
 
     @asynccontextmanager
     async def ready(
-        self, loop: str, repository: Repository, base: str, missing: Literal["recreate", "fail"] = "recreate"
+        self, loop: str, repository: Repository, base: str, missing: Missing = "recreate"
     ) -> AsyncIterator[Workspace]:
         """The workspace with the files of `base` and nothing else, ours until the block ends."""
         path, notes = self.path(loop), list[str]()
         with self._alone(loop):
             kept = self._known(loop)
             if kept and not path.exists() and missing == "fail":
-                raise WorkspaceLost(f"{path} is gone")
+                raise WorkspaceLost(f"{path} is gone, and the policy says worktree_missing: fail")
             now = await self._cleared(loop, repository, kept, notes)
             tree = await repository.tree(base)
             now = await self._filled(path, repository, tree, now)
             self._keep(loop, _Kept(base, now, time.time()))
-            workspace = Workspace(path, base, tuple(notes), repository, self._quota, tree, now)
+            workspace = Workspace(
+                path, base, tuple(note[:_LONGEST_NOTE] for note in notes), repository, self._quota, tree, now
+            )
             try:
                 yield workspace
             finally:

@@ -52,7 +52,11 @@ FAILURES: dict[Failure, Reason] = {
         "correct the model's name, then resume the installation",
     ),
     Failure.MOVED: Reason("somebody pushed while the fix was made", Follows.AT_ONCE, _NOTHING),
-    Failure.WORKSPACE_LOST: Reason("the workspace disappeared", Follows.AT_ONCE, _REPEATS),
+    Failure.WORKSPACE_LOST: Reason(
+        "the workspace disappeared, or our copy of the repository",
+        Follows.AT_ONCE,
+        "under `worktree_missing: fail` it escalates at once: put the directory back, or set recreate; then say retry",
+    ),
     Failure.CRASHED: Reason("the fixer died", Follows.AT_ONCE, _REPEATS),
     Failure.SUPERSEDED: Reason("a newer attempt took over", Follows.AT_ONCE, _NOTHING),
     Failure.STALLED: Reason(

@@ -1,0 +1,67 @@
+"""What becomes of a change's own worktree: kept over its cycles, and what is odd about it is on record."""
+
+from pathlib import Path
+from shutil import rmtree
+
+from amends.cli.explain import explained
+from amends.common.events import CycleFinished, Escalated, Failure, FixFailed, FixPrepared
+from amends.common.explain import lines
+from amends.common.policy import Overrides
+from amends.doubles.github.control.pulls import Inline
+from amends.doubles.model import ModelDouble
+from tests.stories.test_fix import Team, team
+from tests.support.asynchronous import asynchronous
+from tests.support.book import Book
+from tests.support.fixing import edits, reports, triages
+from tests.support.github import Scene
+
+
+async def worked(all_: Team, double: ModelDouble, line: str) -> None:
+    """A cycle in the workspace."""
+    number = int(line.split()[1])
+    inline: Inline = {"path": "app.py", "line": number, "body": f"Shout {line}."}
+    all_.scene.pull.review("bob", "changes_requested", "", [inline])
+    double.says(
+        triages(item_1="actionable"),
+        edits("app.py", line, line.upper()),
+        reports(item_1=(f"app.py:{number}-{number}",)),
+    )
+
+
+def account(book: Book, all_: Team) -> str:
+    return "\n".join(lines(explained(book.log, all_.crew.loop, None, 50)))
+
+
+async def after_a_loss(all_: Team, double: ModelDouble, folder: Path) -> FixPrepared | FixFailed:
+    """Two cycles; in between somebody removes the workspace."""
+    await worked(all_, double, "line 8")
+    await all_.cycle()
+    rmtree(folder / "fixer/workspaces" / all_.crew.loop)
+    await worked(all_, double, "line 12")
+    return await all_.bench.fixed()
+
+
+@asynchronous
+async def test_rel_22_a_workspace_that_is_gone_is_made_anew_and_why_is_on_record(
+    sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    async with team(sqlite_book, scene, tmp_path, double) as all_:
+        fact = await after_a_loss(all_, double, tmp_path)
+        assert fact.notes == ("the workspace was gone and has been made anew",)
+        assert "the workspace was gone and has been made anew" in account(sqlite_book, all_)
+        await all_.crew.publish()
+        assert all_.read("app.py").splitlines()[11] == "LINE 12"
+
+
+@asynchronous
+async def test_rel_22_where_the_policy_says_fail_a_human_is_told_what_to_do(
+    sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    async with team(sqlite_book, scene, tmp_path, double) as all_:
+        all_.bench.desk.rules(Overrides(worktree_missing="fail"))
+        fact = await after_a_loss(all_, double, tmp_path)
+        assert isinstance(fact, FixFailed)
+        assert fact.reason is Failure.WORKSPACE_LOST
+        assert (all_.crew.last(Escalated).reason, all_.crew.last(CycleFinished).used) == ("workspace_lost", False)
+        assert "put the directory back, or set recreate; then say retry" in account(sqlite_book, all_)
+        assert not (tmp_path / "fixer/workspaces" / all_.crew.loop).exists()
