@@ -64,3 +64,15 @@ def test_a_running_evaluator_answers_and_its_mirror_is_compared(running: Path) -
     code, checks = checked("--log", "--data-dir", str(running))
     assert (code, checks["evaluator"]["status"], checks["mirror"]["status"]) == (0, "ok", "ok")
     assert "0 mirrored messages" not in checks["audit"]["found"]
+
+
+def test_what_takes_more_of_the_disk_than_it_may_is_told_with_the_setting(
+    told: Scribe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "fixer/workspaces/.aside/1-pr-1"
+    place.mkdir(parents=True)
+    (place / "mine").write_bytes(bytes(2_000_000))
+    monkeypatch.setenv("AMENDS_FIXER_DISK_MB", "1")
+    code, checks = checked("--database", told.url, "--data-dir", str(tmp_path))
+    assert (code, checks["workspaces"]["status"], checks["publisher"]["status"]) == (0, "warn", "ok")
+    assert checks["workspaces"]["found"] == "2.0 MB of 1 (fixer.disk_mb), of which 2.0 MB was set aside for a human"

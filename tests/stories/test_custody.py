@@ -1,14 +1,18 @@
 """What becomes of a change's own worktree: kept over its cycles, and what is odd about it is on record."""
 
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 
 from amends.cli.explain import explained
 from amends.common.events import CycleFinished, Escalated, Failure, FixFailed, FixPrepared
 from amends.common.explain import lines
+from amends.common.git.tidying import Tidying
 from amends.common.policy import Overrides
+from amends.common.settings import Settings
 from amends.doubles.github.control.pulls import Inline
 from amends.doubles.model import ModelDouble
+from amends.fixer.app import tidy
 from tests.stories.test_fix import Team, team
 from tests.support.asynchronous import asynchronous
 from tests.support.book import Book
@@ -65,3 +69,20 @@ async def test_rel_22_where_the_policy_says_fail_a_human_is_told_what_to_do(
         assert (all_.crew.last(Escalated).reason, all_.crew.last(CycleFinished).used) == ("workspace_lost", False)
         assert "put the directory back, or set recreate; then say retry" in account(sqlite_book, all_)
         assert not (tmp_path / "fixer/workspaces" / all_.crew.loop).exists()
+
+
+@asynchronous
+async def test_what_is_too_much_goes_from_the_fixers_disk_and_the_next_cycle_goes_on(
+    sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    async with team(sqlite_book, scene, tmp_path, double) as all_:
+        await worked(all_, double, "line 8")
+        await all_.cycle()
+        around = all_.bench.slot.means
+        tidying = tidy(Settings(data_dir=tmp_path), around)
+        await Tidying("fixer", around.repositories, tuple(replace(one, most=0) for one in tidying.shelves), 1).once()
+        assert (around.workspaces.loops(), around.repositories.all()) == ([], {})
+        await worked(all_, double, "line 12")
+        await all_.cycle()
+        assert all_.read("app.py").splitlines()[11] == "LINE 12"
+        assert [f"refs/amends/pull/{scene.pull.number}/"] == tidying.kept(scene.repo.id)

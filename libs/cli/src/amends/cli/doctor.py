@@ -49,7 +49,7 @@ def doctor(*, whole: bool, deep: bool) -> None:
         _tell(checks)
         bus = _of_the_bus(log, known)
         _tell(bus)
-        fixer = _of_the_fixer(known)
+        fixer = [*_of_the_fixer(known), *_of_the_disk(known)]
         _tell(fixer)
         checks += [*bus, *fixer]
         if whole or deep:
@@ -167,6 +167,27 @@ def _of_the_fixer(known: Settings) -> list[Check]:
         remedy = "run the fixer as a user of its own: the kernel does not count the processes of root"
         checks.append(Check("user", "warn", "this is root", remedy))
     return checks
+
+
+def _of_the_disk(known: Settings) -> Iterator[Check]:
+    """What fixer and publisher keep on this machine, beside what they may."""
+    from amends.common.git.repository import size_of
+    from amends.common.git.tidying import MEGABYTE
+
+    fixing = known.fixer.directory or known.data_dir / "fixer"
+    ours = {
+        "workspaces": ((fixing / "workspaces", fixing / "base"), known.fixer.disk_mb, "fixer.disk_mb"),
+        "copies": ((fixing / "repositories",), known.fixer.disk_mb, "fixer.disk_mb"),
+        "publisher": ((known.publisher.folder or known.data_dir / "publisher",), known.publisher.disk_mb,
+                      "publisher.disk_mb"),
+    }  # fmt: skip
+    for name, (folders, most, setting) in ours.items():
+        size = sum(map(size_of, folders)) / MEGABYTE
+        aside = sum(size_of(folder / ".aside") for folder in folders) / MEGABYTE
+        kept = f", of which {aside:.1f} MB was set aside for a human" if aside else ""
+        found = f"{size:.1f} MB of {most} ({setting}){kept}"
+        remedy = "it is tidied by itself; what was set aside for a human is not: look at it, and remove it"
+        yield Check(f"{name}", "warn", found, remedy) if size > most else Check(f"{name}", "ok", found)
 
 
 # --- every event -----------------------------------------------------------------------------------------------------

@@ -127,7 +127,10 @@ class GitHub(Section):
 
 
 class Publisher(Section):
-    """In whose name commits are made, and how much one may hold. `folder` is below the data directory unless given."""
+    """In whose name commits are made, and how much one may hold. `folder` is below the data directory unless given.
+
+    Copies of repositories may take `disk_mb` together, which is looked after every `tidy_seconds`.
+    """
 
     name: Annotated[str, Field(pattern=r"^[^\x00-\x1f<>\x7f]{1,100}$")] = "amends"
     email: Annotated[str, Field(pattern=r"^[^\s<>\x00-\x1f\x7f]{3,200}$")] = "amends@noreply.invalid"
@@ -135,6 +138,8 @@ class Publisher(Section):
     max_files: Annotated[int, Field(ge=1, le=1_000)] = 50
     max_lines: Annotated[int, Field(ge=1, le=1_000_000)] = 5_000
     max_bytes: Annotated[int, Field(ge=1, le=100_000_000)] = 500_000
+    disk_mb: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
+    tidy_seconds: Annotated[float, Field(ge=1, le=2_592_000)] = 21_600.0
 
 
 class Fetcher(Section):
@@ -182,10 +187,15 @@ class Sandbox(Section):
 
 
 class Fixer(Section):
-    """How many fixes at once, and where workspaces are (nothing: in the data directory)."""
+    """How many fixes at once, and where workspaces are (nothing: in the data directory).
+
+    Workspaces may take `disk_mb` together, and copies of repositories as much again: looked after every `tidy_seconds`.
+    """
 
     slots: Annotated[int, Field(ge=1, le=50)] = 2
     directory: Path | None = None
+    disk_mb: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
+    tidy_seconds: Annotated[float, Field(ge=1, le=2_592_000)] = 21_600.0
 
 
 class Notifier(Section):

@@ -90,8 +90,9 @@ class Slot:
                 items = await attempt.items()
                 at = place(attempt.event.loop)
                 repository = self.means.repositories.of(at.repo)
-                of = await source(self.means.client, self.means.access, repository, at, attempt.fetched)
-                return await Work(attempt, repository, of).prepared(items)
+                async with repository.used():
+                    of = await source(self.means.client, self.means.access, repository, at, attempt.fetched)
+                    return await Work(attempt, repository, of).prepared(items)
         except TimeoutError:
             raise Stopped(Failure.LIMITS, "the time for an attempt is up") from None
         except WorkspaceLost as error:

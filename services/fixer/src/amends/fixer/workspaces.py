@@ -24,6 +24,7 @@ from pathlib import Path
 from amends.common.gate import Altered
 from amends.common.gate.paths import unfit
 from amends.common.git import Author, Edit, Entry, Repository
+from amends.common.git.repository import size_of
 from amends.common.policy import Missing
 from amends.fixer import standing
 from amends.fixer.standing import NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
@@ -240,12 +241,20 @@ class Workspaces:
 
     # --- letting go --------------------------------------------------------------------------------------------------
 
+    def loops(self) -> list[str]:
+        """The loops that have a workspace."""
+        return [file.stem for file in self._root.glob(f"{_KEPT}/*.json") if self.path(file.stem).is_dir()]
+
+    def size(self) -> int:
+        """How many bytes all of it takes, with what was moved out of the way."""
+        return size_of(self._root)
+
     def collect(self, most: int, keep: Collection[str] = ()) -> list[str]:
         """Remove the workspaces that were used longest ago until all together have `most` bytes; answers with which.
 
         One that is in use, or not as we left it, stays: somebody may want what is in it.
         """
-        known = {file.stem: kept for file in self._root.glob(f"{_KEPT}/*.json") if (kept := self._known(file.stem))}
+        known = {loop: kept for loop in self.loops() if (kept := self._known(loop))}
         sizes = {loop: sum(thing.print.size for thing in kept.sight.things.values()) for loop, kept in known.items()}
         total, removed = sum(sizes.values()), []
         for loop in sorted(known, key=lambda loop: known[loop].used):

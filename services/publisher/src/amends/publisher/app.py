@@ -16,6 +16,7 @@ from amends.common.envelope import Event
 from amends.common.events import AnyFact, CycleFinished, PushRequested, Reporter
 from amends.common.git import Access, GitMissing, Repositories
 from amends.common.git.process import executable
+from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
 from amends.common.github.auth import PUBLISHING, PUSHING
 from amends.common.github.client import Client, Nobody
 from amends.common.settings import Settings
@@ -68,6 +69,13 @@ def answers(settings: Settings, client: Client, recorder: Recorder) -> Answers:
     return Answers(publisher, Resolver(publisher))
 
 
+def tidy(settings: Settings, handling: Answers) -> Tidying:
+    """Who looks after the disk."""
+    copies, limits = handling.publisher.repositories, settings.publisher
+    shelf = Shelf("repositories", limits.disk_mb * MEGABYTE, copies.size, copies.collect)
+    return Tidying(SERVICE, copies, (shelf,), limits.tidy_seconds)
+
+
 @asynccontextmanager
 async def publishing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Publishing]:
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
@@ -77,9 +85,12 @@ async def publishing(settings: Settings, recorder: Recorder, link: Link) -> Asyn
         workers = [Worker(SERVICE, handling.answer, recorder, BusInbox(link, SERVICE)) for _ in range(AT_ONCE)]
         working = Publishing(workers)
         working.tasks += [asyncio.create_task(worker.run()) for worker in workers]
+        tidying = asyncio.create_task(tidy(settings, handling).run())
+        working.tasks.append(tidying)
         try:
             yield working
         finally:
+            tidying.cancel()
             await asyncio.gather(*(worker.stop() for worker in workers))
             await asyncio.gather(*working.tasks, return_exceptions=True)
 

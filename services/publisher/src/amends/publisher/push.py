@@ -100,7 +100,8 @@ class Publisher:
         at = place(event.loop)
         job = Job(event, request, at, self.repositories.of(at.repo))
         try:
-            facts: list[Said] = [await self._once(job)]
+            async with job.repository.used():
+                facts: list[Said] = [await self._once(job)]
         except Superseded:
             return []
         except Refused as refused:
