@@ -8,9 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from amends.common.events import Author, CycleFinished, Failure, FixPushed, PushRefused, PushRequested
+from amends.common.answers import Report
+from amends.common.events import (
+    Author,
+    CommandGiven,
+    CommandName,
+    CycleFinished,
+    Failure,
+    FixPushed,
+    FixRequested,
+    PushRefused,
+    PushRequested,
+)
 from amends.common.github.auth import PUBLISHING
 from amends.common.github.client import Client
+from amends.common.identity import About
+from amends.evaluator.batch import Said
 from tests.support.book import Book
 from tests.support.github import LINES, Scene
 from tests.support.publishing import WHAT, Crew, crew_of, publishing, token_of
@@ -123,7 +136,7 @@ def test_inv_42_a_branch_that_moves_right_before_the_push_is_left_alone(
 def test_rel_21_a_branch_that_is_gone_is_not_made_again(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
     async def story(crew: Crew) -> None:
         await crew.fix({"app.py": WHAT})
-        scene.double.before_request = lambda asked: act() if "git-upload-pack" in asked.path else 0
+        scene.double.before_request = lambda asked: act() if "/branches/feature" in asked.path else 0
         await crew.publish()
 
     def act() -> bool:
@@ -293,3 +306,59 @@ def test_rel_04_killed_anywhere_there_is_one_commit_and_the_same_end(
     assert (len(crew.keys), crew.count(FixPushed), crew.count(CycleFinished)) == (1, 1, 1)
     assert (crew.last(FixPushed).sha, crew.book.log.outstanding("publisher")) == (scene.pull.head, [])
     assert fuse.calls >= min(nth, 16)  # a push has sixteen calls: it ended in each of them, and once not at all
+
+
+def ordered(crew: Crew, word: CommandName) -> None:
+    """Somebody at the machine says so."""
+    said = CommandGiven(id=f"{word}-{len(crew.book.rows())}", name=word, author=Author(id=0, login="op", kind="token"))
+    crew.book.record(Said("cli", Report(fact=said, about=About(loop=crew.loop))))
+
+
+async def landed_and_lost(crew: Crew) -> None:
+    """The push lands, and the publisher dies before it says so."""
+    fuse = Fuse(1, after=True)
+    publisher = crew.answers.publisher
+    repository = publisher.repositories.of(crew.scene.repo.id)
+    fuse.on(repository, "push")
+    setattr(publisher.repositories, "of", lambda _: repository)  # noqa: B010 - the one with the fuse
+    await crew.fix({"app.py": WHAT})
+    with pytest.raises(Killed):
+        await crew.publish()
+
+
+@pytest.mark.parametrize("words", [("pause", "resume"), ("pause", "reset", "resume"), ("stop", "reset")])
+def test_rel_04_a_push_that_landed_unheard_is_adopted_whatever_a_human_said_meanwhile(
+    sqlite_book: Book, scene: Scene, tmp_path: Path, words: tuple[CommandName, ...]
+) -> None:
+    async def story() -> Crew:
+        async with publishing(sqlite_book, scene, tmp_path) as crew:
+            await landed_and_lost(crew)
+            event = next(one for one in reversed(crew.book.events()) if isinstance(one.fact, PushRequested))
+            ordered(crew, words[0])
+            async with Client(scene.app_settings, PUBLISHING) as client:
+                later = crew_of(crew.desk, client, tmp_path / "publisher")
+                await later.answer(event)  # NATS gives it to the next publisher
+                for word in words[1:]:
+                    ordered(crew, word)
+                await later.publish()
+            return crew
+
+    crew = asyncio.run(story())
+    assert (crew.count(FixPushed), crew.keys, crew.count(PushRefused)) == (1, [f"{crew.loop}/cycle/1"], 0)
+    assert crew.last(FixPushed).sha == scene.pull.head
+    assert [
+        event.fact for event in crew.book.events() if isinstance(event.fact, FixRequested) and event.fact.k > 1
+    ] == []
+
+
+def test_rel_04_a_push_that_landed_unheard_is_told_even_if_the_pull_request_is_merged(
+    sqlite_book: Book, scene: Scene, tmp_path: Path
+) -> None:
+    async def story(crew: Crew) -> None:
+        await landed_and_lost(crew)
+        scene.pull.merge()
+        async with Client(scene.app_settings, PUBLISHING) as client:
+            await crew_of(crew.desk, client, tmp_path / "publisher").publish()
+
+    crew = tell(sqlite_book, scene, tmp_path, story)
+    assert (crew.count(FixPushed), crew.count(PushRefused)) == (1, 0)

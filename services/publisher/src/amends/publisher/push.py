@@ -126,10 +126,16 @@ class Publisher:
         return await self._published(job)
 
     async def _published(self, job: Job) -> FixPushed:
-        live = await self._looked(job)
-        head = await self._fetched(job)
+        try:
+            head = await self._fetched(job)
+        except Refused:
+            await self._looked(job)  # what the pull request says goes before what its branch does
+            raise
+        # Before anything can speak against it: what is pushed is pushed, and an attempt that did not know would begin
+        # on top of it and push again.
         if (found := await self._already(job, head)) is not None:
             return self._pushed(job, found, adopted=True)
+        live = await self._looked(job)
         if head != job.request.base:
             if await self._covered(job, head):
                 return self._pushed(job, head, adopted=True)  # a human made the same change: that is as good
