@@ -5,7 +5,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from amends.cli.explain import explained
-from amends.common.events import CycleFinished, Escalated, Failure, FixFailed, FixPrepared
+from amends.common.events import CycleFinished, Escalated, Failure, FixFailed, FixPrepared, FixPushed
 from amends.common.explain import lines
 from amends.common.git.tidying import Tidying
 from amends.common.policy import Overrides
@@ -16,7 +16,7 @@ from amends.fixer.app import tidy
 from tests.stories.test_fix import Team, team
 from tests.support.asynchronous import asynchronous
 from tests.support.book import Book
-from tests.support.fixing import edits, reports, triages
+from tests.support.fixing import edits, reports, suggests, triages
 from tests.support.github import Scene
 
 
@@ -86,3 +86,20 @@ async def test_what_is_too_much_goes_from_the_fixers_disk_and_the_next_cycle_goe
         await all_.cycle()
         assert all_.read("app.py").splitlines()[11] == "LINE 12"
         assert [f"refs/amends/pull/{scene.pull.number}/"] == tidying.kept(scene.repo.id)
+
+
+@asynchronous
+async def test_a_reviewer_who_only_finds_fault_with_our_own_lines_is_a_humans_matter(
+    sqlite_book: Book, scene: Scene, tmp_path: Path
+) -> None:
+    ours = [f"new {number}" for number in range(1, 5)]
+    first: list[Inline] = [{"path": "app.py", "line": 10, "body": suggests(*ours)}]
+    again: list[Inline] = [{"path": "app.py", "line": line, "body": suggests("x")} for line in (10, 11, 12)]
+    async with team(sqlite_book, scene, tmp_path, None) as all_:
+        scene.pull.review("bob", "changes_requested", "", first)
+        await all_.cycle()
+        assert all_.crew.last(FixPushed).wrote == ("app.py:10-13",)
+        scene.pull.review("bob", "changes_requested", "", again)
+        fetched = await all_.bench.desk.cycle()
+        assert [one.ours for one in fetched.items if one.kind == "thread"] == [False, True, True, True]
+        assert all_.crew.last(Escalated).reason == "chasing_itself"

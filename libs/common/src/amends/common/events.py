@@ -641,7 +641,7 @@ class FixFailed(Step):
 
 
 class FixPushed(Fact):
-    """The cycle's commit is on the branch."""
+    """The cycle's commit is on the branch. `wrote` are the lines of it that were not there before."""
 
     by = ("publisher", "cli")
     type: Literal["fix.pushed"] = "fix.pushed"
@@ -649,6 +649,7 @@ class FixPushed(Fact):
     sha: Sha
     items: Many[Name] = ()
     adopted: bool = False
+    wrote: Many[Name] = ()
 
     @property
     def key(self) -> str:
@@ -782,6 +783,8 @@ class FixRequested(Request, Step):
     closed: tuple[Closed, ...] = ()
     expects: tuple[Token, ...] = ()
     texts: tuple[Text, ...] = ()
+    pushed: Sha = ""
+    wrote: tuple[Name, ...] = ()
     rules: Policy
 
     @property

@@ -201,6 +201,7 @@ class Failed:
     mark: Mark
     retry_after: int = 0
     retry: bool = False
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,7 @@ class Cycle:
     pushes: int = 0
     pushed: str = ""
     pushed_items: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     failed: Failed | None = None
     tries: int = 0
@@ -312,6 +314,7 @@ class Loop:
     ended: int = 0
     pushed: str = ""
     wrote: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
     awaiting: bool = False
     human: str = ""
     conflicts: tuple[str, ...] = ()
@@ -705,7 +708,8 @@ def _worked(
             cycle = replace(cycle, prepared=prepared, claim=None, outage=0, outages=0)
             return changed(_settled(loop, fact.usage), cycle=cycle)
         case FixFailed():
-            cycle = replace(_failing(cycle, Failed(fact.reason, mark, fact.retry_after)), claim=None)
+            failed = Failed(fact.reason, mark, fact.retry_after, detail=fact.detail[:MOST_DETAIL])
+            cycle = replace(_failing(cycle, failed), claim=None)
             return changed(_settled(loop, fact.usage), cycle=cycle)
         case PushRequested():
             cycle = replace(cycle, push=Push(fact.again, mark), pushes=cycle.pushes + 1, failed=None)
@@ -795,10 +799,12 @@ def _published(loop: Loop, fact: FixPushed | PushRefused, mark: Mark) -> Loop:
     if isinstance(fact, FixPushed):
         if loop.pull and cycle.prepared and loop.pull.head == cycle.prepared.base:
             loop = changed(loop, pull=loop.pull.model_copy(update={"head": fact.sha}))  # GitHub will tell it later
-        return changed(loop, cycle=replace(cycle, pushed=fact.sha, pushed_items=fact.items, failed=None))
+        landed = replace(cycle, pushed=fact.sha, pushed_items=fact.items, lines=fact.wrote, failed=None)
+        return changed(loop, cycle=landed)
     if fact.k != loop.k:
         return loop
-    return changed(loop, cycle=_failing(replace(cycle, push=None), Failed(fact.reason, mark)))
+    failed = Failed(fact.reason, mark, detail=fact.detail[:MOST_DETAIL])
+    return changed(loop, cycle=_failing(replace(cycle, push=None), failed))
 
 
 def _cycled(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
@@ -814,10 +820,12 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     prepared = loop.cycle.prepared if loop.cycle else None
     wrote = {change.path: (change.before, change.blob) for change in prepared.changes} if prepared else {}
     pushed = fact.outcome == "pushed"
+    lines = loop.cycle.lines if loop.cycle else ()
     return changed(
         loop, phase=Phase.RESTING, cycle=None, items=items, used=loop.used + fact.used, ended=mark.version,
         history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
-        wrote=wrote if pushed else loop.wrote, awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"},
+        wrote=wrote if pushed else loop.wrote, lines=lines if pushed else loop.lines,
+        awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"},
         hold=fact.reason if fact.outcome == "cancelled" and fact.reason in HOLDS else loop.hold,
         ending="" if loop.ending == "skip" else loop.ending,
     )  # fmt: skip
@@ -881,6 +889,7 @@ def _owed(loop: Loop) -> Iterator[int]:
 
 
 MOST_PARKED = 50
+MOST_DETAIL = 2_000
 
 
 # --- asking people, and time ---------------------------------------------------------------------------------------

@@ -272,7 +272,8 @@ def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisio
     )
     verdicts = _final(loop, policy, put_aside)
     finished = CycleFinished(n=loop.n, outcome="failed", used=used, reason=reason, verdicts=verdicts)
-    escalated = _escalation(loop, f"cycle/{loop.n}", reason)
+    why = loop.cycle.failed.detail if loop.cycle and loop.cycle.failed and loop.cycle.failed.reason == reason else ""
+    escalated = _escalation(loop, f"cycle/{loop.n}", reason, why)
     return [finished, escalated.model_copy(update={"history": remembered(loop, finished)})]
 
 
@@ -489,6 +490,8 @@ def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
         scope=scope,
         rejecting=_fitting(sorted(review.author.account for review in rejections(loop, policy)), MAX_NAMES),
         expects=_fitting(sorted(nodes)[:500], MAX_NAMES),
+        pushed=loop.pushed if loop.lines else "",
+        wrote=_fitting(loop.lines, MAX_NAMES),
         rules=tightest(cycle.rules, policy) if cycle else policy,
     )
     room = MAX_REQUEST - weight(request)

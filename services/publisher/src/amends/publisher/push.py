@@ -11,12 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
 
 from amends.common.answers import Go, Recorder, Report, Stop, Unavailable
 from amends.common.delivery import Later, Never
 from amends.common.envelope import Event
 from amends.common.events import AccessChanged, AnyFact, Failure, FixPushed, Judgement, PushRefused, PushRequested
-from amends.common.gate import Altered, Rules, examined
+from amends.common.gate import Altered, Rules, examined, hunks
 from amends.common.git import (
     Access,
     Author,
@@ -46,6 +48,7 @@ from amends.publisher.message import Home, fixed, key_of, message
 _SOON = 10.0
 _SHOWN = 2_000
 _PATIENCE = 30.0
+_LONGEST_PATH, _MOST_LINES = 300, 500
 Said = AnyFact | Report
 _STOPPED = {"closed": Failure.CLOSED, "merged": Failure.CLOSED, "draft": Failure.DRAFT, "fork": Failure.FORK}
 
@@ -79,6 +82,13 @@ class Job:
     @property
     def key(self) -> str:
         return key_of(self.event.loop, self.request.n)
+
+
+class Made(NamedTuple):
+    """The cycle's commit, and the lines that are new in it."""
+
+    sha: str
+    wrote: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,15 +144,15 @@ class Publisher:
         # Before anything can speak against it: what is pushed is pushed, and an attempt that did not know would begin
         # on top of it and push again.
         if (found := await self._already(job, head)) is not None:
-            return self._pushed(job, found, adopted=True)
+            return self._pushed(job, Made(found, _written(await self._altered(job))), adopted=True)
         live = await self._looked(job)
         if head != job.request.base:
             if await self._covered(job, head):
-                return self._pushed(job, head, adopted=True)  # a human made the same change: that is as good
+                return self._pushed(job, Made(head), adopted=True)  # a human made the same change: that is as good
             raise Refused(Failure.MOVED, f"the branch is at {head} and not at {job.request.base} any more")
-        sha = await self._committed(job, live)
+        made = await self._committed(job, live)
         await self._may(job)
-        return await self._sent(job, sha)
+        return await self._sent(job, made)
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -241,7 +251,7 @@ class Publisher:
         except Malformed as error:
             raise Refused(Failure.MALFORMED, str(error)) from error
 
-    async def _committed(self, job: Job, live: Live) -> str:
+    async def _committed(self, job: Job, live: Live) -> Made:
         """The commit, which is on no branch yet: what it changes is what the gate looked at, and nothing else."""
         changes = await self._altered(job)
         self._passed(job, changes)
@@ -258,7 +268,7 @@ class Publisher:
         if made != {edit.path: Entry(edit.mode, edit.blob) if edit.blob else None for edit in edits}:
             raise Refused(Failure.MALFORMED, "the commit would not be what the gate looked at")
         await repository.name(f"refs/amends/made/{job.at.number}", sha)
-        return sha
+        return Made(sha, _written(changes))
 
     def _passed(self, job: Job, changes: Sequence[Altered]) -> None:
         limits = self.settings
@@ -269,15 +279,15 @@ class Publisher:
 
     # --- pushing -----------------------------------------------------------------------------------------------------
 
-    async def _sent(self, job: Job, sha: str) -> FixPushed:
-        request = job.request
+    async def _sent(self, job: Job, made: Made) -> FixPushed:
+        request, sha = job.request, made.sha
 
         async def push(remote: Remote) -> Pushed | Moved | Rejected | Unknown:
             return await job.repository.push(remote, request.head_ref, sha, request.base)
 
         match await self.access.using(job.at.repo, push):
             case Pushed():
-                return await self._proved(job, sha)
+                return await self._proved(job, made)
             case Rejected(detail=detail):
                 if await self._now(job) != request.base:  # it moved between two words of the same conversation
                     return await self._overtaken(job, detail)
@@ -286,26 +296,34 @@ class Publisher:
                 return await self._overtaken(job, detail)
             case Unknown(detail=detail):
                 if await self._now(job) == sha:
-                    return self._pushed(job, sha)
+                    return self._pushed(job, made)
                 raise Later(_SOON, f"it is not known whether the push arrived: {detail[-300:]}")
 
     async def _overtaken(self, job: Job, detail: str) -> FixPushed:
         head = await self._fetched(job)
         if (found := await self._already(job, head)) is not None:
-            return self._pushed(job, found, adopted=True)
+            return self._pushed(job, Made(found), adopted=True)
         raise Refused(Failure.MOVED, f"the branch moved while the commit was made: {detail[-300:]}")
 
-    async def _proved(self, job: Job, sha: str) -> FixPushed:
+    async def _proved(self, job: Job, made: Made) -> FixPushed:
         """The branch is at the commit, or went on from there: seen, not assumed."""
-        now = await self._now(job)
+        now, sha = await self._now(job), made.sha
         if now != sha:
             head = await self._fetched(job)
             if not await job.repository.is_ancestor(sha, head):
                 raise Refused(Failure.MOVED, f"the branch is at {now}, although the push of {sha} was taken")
-        return self._pushed(job, sha)
+        return self._pushed(job, made)
 
-    def _pushed(self, job: Job, sha: str, *, adopted: bool = False) -> FixPushed:
-        return FixPushed(n=job.request.n, sha=sha, items=fixed(job.request), adopted=adopted)
+    def _pushed(self, job: Job, made: Made, *, adopted: bool = False) -> FixPushed:
+        items = fixed(job.request)
+        return FixPushed(n=job.request.n, sha=made.sha, items=items, adopted=adopted, wrote=made.wrote)
+
+
+def _written(changes: Sequence[Altered]) -> tuple[str, ...]:
+    """The lines that were not there before, as files have them now."""
+    there = (one for one in changes if one.new is not None and len(one.path) < _LONGEST_PATH)
+    found = (hunk for one in there for hunk in hunks(one.path, one.new, one.old) if hunk.start <= hunk.end)
+    return tuple(hunk.name for hunk in islice(found, _MOST_LINES))
 
 
 async def _kept(repository: Repository, content: bytes | None) -> str | None:

@@ -89,7 +89,9 @@ FAILURES: dict[Failure, Reason] = {
         "make that change by hand, or allow it in the policy, then retry",
     ),
     Failure.REFUSED: Reason(
-        "the model declined to work on this", Follows.ESCALATED, "make the change by hand, or refine"
+        "the model, git or the forge declined: the detail says which",
+        Follows.ESCALATED,
+        "make the change by hand, or refine",
     ),
     Failure.MALFORMED: Reason(
         "the result could not be used", Follows.ESCALATED, "say retry; if it comes again, it is a bug of ours"
