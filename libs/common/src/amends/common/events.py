@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Severity, shared_values
+from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Seconds, Severity, shared_values
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
@@ -650,6 +650,7 @@ class FixPushed(Fact):
     items: Many[Name] = ()
     adopted: bool = False
     wrote: Many[Name] = ()
+    ci_seconds: Seconds = 0
 
     @property
     def key(self) -> str:
@@ -806,6 +807,7 @@ class PushRequested(Request, Step):
     verdicts: tuple[Verdict, ...] = ()
     prepared: Id
     protected: tuple[Line, ...] = ()
+    ci_seconds: Seconds = 0
     reviews: tuple[Id, ...] = ()
     credits: tuple[Author, ...] = ()
 
@@ -948,7 +950,7 @@ REACTIONS: dict[Reporter, tuple[str, ...]] = {
         "fix.requested", "review.rejected", "review.approved", "review.commented", "command.given", "pr.observed",
     ),
     "fixer": ("comments.fetched",),
-    "publisher": ("push.requested", "cycle.finished"),
+    "publisher": ("push.requested", "fix.pushed", "cycle.finished"),
     "notifier": (
         "fix.requested", "cycle.finished", "review.requested", "escalated", "loop.finished", "loop.paused",
         "command.accepted", "command.refused", "policy.observed",

@@ -315,6 +315,7 @@ class Loop:
     pushed: str = ""
     wrote: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
+    unstarted: tuple[str, ...] = ()
     awaiting: bool = False
     human: str = ""
     conflicts: tuple[str, ...] = ()
@@ -387,7 +388,8 @@ def _seen(loop: Loop, fact: PrObserved | PrClosed | AccessChanged, mark: Mark) -
     barred = 0 if micros(fact.updated_at) > loop.barred else loop.barred
     if loop.closed:
         return changed(loop, pull=fact, closed="", finished="", hold="", barred=barred, woken=mark)
-    return changed(loop, pull=fact, hold="", barred=barred)
+    same = loop.pull is not None and loop.pull.head == fact.head
+    return changed(loop, pull=fact, hold="", barred=barred, unstarted=loop.unstarted if same else ())
 
 
 def _opened(loop: Loop, fact: LoopOpened, _mark: Mark) -> Loop:
@@ -497,7 +499,10 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
 
 
 def _checked(loop: Loop, fact: ChecksFinished, mark: Mark) -> Loop:
-    if fact.conclusion == "none_started" or fact.required is None:
+    if fact.conclusion == "none_started":
+        ours = loop.pull is not None and fact.head == loop.pull.head and not loop.closed
+        return changed(loop, unstarted=(*loop.unstarted, fact.name)) if ours else loop
+    if fact.required is None:
         return loop
     id_ = f"check/{fact.name}"
     item = loop.items.get(id_)
@@ -929,8 +934,8 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
         return changed(loop, asks=_without(loop.asks, number(rest)))
     if fact.again:
         return _asking(loop, fact, mark)
-    if subject in {"review", "command"}:
-        return _asking(_told_of_late(loop), fact, mark)
+    if subject in {"review", "command", "ci"}:
+        return _asking(_told_of_late(loop, subject), fact, mark)
     if loop.kind == "installation":
         return _asking(changed(loop, fixing_off=fact.reason), fact, mark)
     if fact.reason == "question":
@@ -944,8 +949,10 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
     return _asking(loop, fact, mark)
 
 
-def _told_of_late(loop: Loop) -> Loop:
-    """A human knows of everybody who should have been looked up by now."""
+def _told_of_late(loop: Loop, subject: str) -> Loop:
+    """A human knows of the checks that did not begin, or of everybody who should have been looked up by now."""
+    if subject == "ci":
+        return changed(loop, unstarted=())
     reviews = {id_: replace(one, overdue="told") if one.overdue else one for id_, one in loop.reviews.items()}
     commands = {key: replace(one, overdue="told") if one.overdue else one for key, one in loop.commands.items()}
     return changed(loop, reviews=reviews, commands=commands)

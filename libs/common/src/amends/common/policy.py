@@ -85,6 +85,7 @@ class Waits(_Part):
     start_seconds: Seconds = 43_200
     claim_grace_seconds: Seconds = 300
     push_seconds: Seconds = 600
+    ci_seconds: Seconds = 600
     tell_seconds: Seconds = 3_600
     author_seconds: Seconds = 21_600
     outage_seconds: Seconds = 21_600
@@ -142,6 +143,7 @@ class WaitsOverrides(_Part):
     start_seconds: Seconds | None = None
     claim_grace_seconds: Seconds | None = None
     push_seconds: Seconds | None = None
+    ci_seconds: Seconds | None = None
     tell_seconds: Seconds | None = None
     author_seconds: Seconds | None = None
     outage_seconds: Seconds | None = None

@@ -287,6 +287,15 @@ def _conflicting(loop: Loop, _policy: Policy) -> Decisions:
     return [escalated.model_copy(update={"stops": False})]
 
 
+def _unstarted(loop: Loop, _policy: Policy) -> Decisions:
+    """A commit that no check looks at is shown to a human; nothing waits for it."""
+    if not loop.unstarted or loop.pull is None:
+        return []
+    detail = f"{', '.join(loop.unstarted)} did not begin for {loop.pull.head}"[:4_000]
+    escalated = _escalation(loop, f"ci/{loop.pull.head}", "ci_not_started", detail)
+    return [escalated.model_copy(update={"stops": False})]
+
+
 def _collected(loop: Loop, policy: Policy) -> Decisions:
     cycle = loop.cycle
     if cycle is None or loop.phase is not Phase.FIXING or cycle.claim or cycle.prepared or cycle.failed:
@@ -561,11 +570,13 @@ def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
         verdicts=prepared.verdicts,
         prepared=prepared.mark.pos,
         protected=tightest(cycle.rules, policy).protected_paths,
+        ci_seconds=policy.waits.ci_seconds,
         reviews=tuple(sorted({item.review for item in fixed if item and item.review})),
         credits=prepared.credits,
     )
 
 
 RULES = (
-    _commands, _ended, _failed, _conflicting, _collected, _prepared, _pushed, _asked, _again, _approved, _started,
+    _commands, _ended, _failed, _conflicting, _unstarted, _collected, _prepared, _pushed, _asked, _again, _approved,
+    _started,
 )  # fmt: skip

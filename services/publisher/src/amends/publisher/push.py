@@ -316,7 +316,10 @@ class Publisher:
 
     def _pushed(self, job: Job, made: Made, *, adopted: bool = False) -> FixPushed:
         items = fixed(job.request)
-        return FixPushed(n=job.request.n, sha=made.sha, items=items, adopted=adopted, wrote=made.wrote)
+        ci = job.request.ci_seconds
+        return FixPushed(
+            n=job.request.n, sha=made.sha, items=items, adopted=adopted, wrote=made.wrote, ci_seconds=ci
+        )  # fmt: skip
 
 
 def _written(changes: Sequence[Altered]) -> tuple[str, ...]:

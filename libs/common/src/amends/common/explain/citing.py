@@ -16,6 +16,7 @@ _ESCALATIONS = {
     "reraised": ("max_reraises",),
     "checks_failed": ("checks",),
     "policy": ("protected_paths",),
+    "ci_not_started": ("waits.ci_seconds",),
     "workspace_lost": ("worktree_missing",),
     "head_moving": ("max_attempts",),
     "fixer_crashing": ("max_attempts",),

@@ -128,6 +128,10 @@ ESCALATIONS: dict[str, Meaning] = {
         "the new fix takes back the last one", "two reviewers may want opposite things: settle it, then refine"
     ),
     "conflict": Meaning("the branch conflicts with its base", "merge or rebase the base by hand"),
+    "ci_not_started": Meaning(
+        "checks that should look at the pushed commit did not begin",
+        "approve or start them on the forge (some tokens' pushes start none); nothing else waits for it",
+    ),
     "head_moving": Meaning("the branch moved under every attempt", "wait until nobody pushes any more, then say retry"),
     "fixer_crashing": Meaning("the fixer died in every attempt", "look at its log: `amends doctor`; then say retry"),
     "stalled": Meaning("a service did not answer, although it was asked again", "see that it runs: `amends doctor`"),
