@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from amends.common.events import (
     CommandGiven,
     CommandName,
     CycleFinished,
+    Escalated,
     Failure,
     FixPushed,
     FixRequested,
@@ -25,6 +28,7 @@ from amends.common.github.client import Client
 from amends.common.identity import About
 from amends.evaluator.batch import Said
 from tests.support.book import Book
+from tests.support.command import called
 from tests.support.github import LINES, Scene
 from tests.support.publishing import WHAT, Crew, crew_of, publishing, token_of
 
@@ -186,6 +190,60 @@ def test_inv_43_a_fork_is_never_pushed_to(sqlite_book: Book, scene: Scene, tmp_p
 
     heads: dict[str, str] = {}
     assert refused(sqlite_book, scene, tmp_path, story).reason is Failure.FORK
+
+
+def as_fork(scene: Scene) -> None:
+    scene.pull.of.head_repo = scene.repo.fork("stranger").of
+
+
+def as_protected(scene: Scene) -> None:
+    scene.repo.protect(branch="feature", approvals=1)
+
+
+@pytest.mark.parametrize(("act", "reason"), [(as_fork, "fork"), (as_protected, "policy")])
+def test_a_fix_for_a_branch_that_is_not_ours_is_handed_over_as_a_patch_that_applies(
+    sqlite_book: Book, scene: Scene, tmp_path: Path, act: Callable[[Scene], None], reason: str
+) -> None:
+    files = {"app.py": WHAT, "old.py": None, "new/run.sh*": b"#!/bin/sh\r\n\xff\x00", "no end": b"no newline `````"}
+
+    async def story(crew: Crew) -> None:
+        await crew.fix(files)
+        act(scene)
+        await crew.publish()
+
+    crew = tell(sqlite_book, scene, tmp_path, story)
+    escalated = crew.last(Escalated)
+    assert (escalated.reason, escalated.patch, crew.last(CycleFinished).outcome) == (
+        reason, crew.last(PushRefused).patch, "failed",
+    )  # fmt: skip
+    printed = called("loops", "patch", crew.loop, "--database", crew.book.url).stdout_bytes
+    assert applied(scene, tmp_path, printed) == {path.rstrip("*"): content for path, content in files.items()}
+
+
+def git(folder: Path, *arguments: str, data: bytes = b"") -> bytes:
+    """As people run it."""
+    home = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
+    return subprocess.run(["git", *arguments], cwd=folder, env=home, input=data, check=True, capture_output=True).stdout
+
+
+def applied(scene: Scene, folder: Path, patch: bytes) -> dict[str, bytes | None]:
+    """The files that differ from the head after `git apply` on it, in an ordinary clone."""
+    clone = folder / "clone"
+    git(folder, "clone", "-q", "-b", "feature", str(scene.repo.of.folder), "clone")
+    git(clone, "apply", "-", data=patch)
+    said = git(clone, "status", "--porcelain", "-z", "--untracked-files=all")
+    paths = [line[3:].decode() for line in said.split(b"\0") if line]
+    assert os.access(clone / "new/run.sh", os.X_OK)
+    return {path: (clone / path).read_bytes() if (clone / path).exists() else None for path in paths}
+
+
+def test_a_fix_that_the_gate_refuses_is_no_patch_either(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
+    async def story(crew: Crew) -> None:
+        await crew.fix({"app.py": b"token = 'ghp_0123456789abcdefghijABCDEFGHIJ456789'\n"})
+        as_fork(scene)
+        await crew.publish()
+
+    assert refused(sqlite_book, scene, tmp_path, story).patch is None
 
 
 def test_who_may_not_write_is_told_so(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:

@@ -658,12 +658,13 @@ class FixPushed(Fact):
 
 
 class PushRefused(Step):
-    """The push was not made."""
+    """The push was not made. `patch` is the fix, where nothing speaks against it but the branch."""
 
     by = ("publisher", "cli")
     type: Literal["push.refused"] = "push.refused"
     reason: Failure
     detail: Prose = ""
+    patch: Digest | None = None
 
     @property
     def key(self) -> str:
@@ -872,6 +873,7 @@ class Escalated(Request):
     detail: Prose = ""
     items: tuple[Name, ...] = ()
     history: tuple[Past, ...] = ()
+    patch: Digest | None = None
 
     @property
     def key(self) -> str:

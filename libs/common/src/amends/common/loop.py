@@ -202,6 +202,7 @@ class Failed:
     retry_after: int = 0
     retry: bool = False
     detail: str = ""
+    patch: str | None = None
 
 
 @dataclass(frozen=True)
@@ -808,7 +809,7 @@ def _published(loop: Loop, fact: FixPushed | PushRefused, mark: Mark) -> Loop:
         return changed(loop, cycle=landed)
     if fact.k != loop.k:
         return loop
-    failed = Failed(fact.reason, mark, detail=fact.detail[:MOST_DETAIL])
+    failed = Failed(fact.reason, mark, detail=fact.detail[:MOST_DETAIL], patch=fact.patch)
     return changed(loop, cycle=_failing(replace(cycle, push=None), failed))
 
 

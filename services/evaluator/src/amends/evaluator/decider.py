@@ -239,9 +239,9 @@ def _failed(loop: Loop, policy: Policy) -> Decisions:
     if reason is Failure.CANCELLED:
         ready = cycle.prepared and not _moved(loop, cycle) and not obstacles(loop, policy)
         return [_push(loop, cycle, policy)] if ready else _next_attempt(loop, policy)
-    if reason in DROPPED:
+    if reason in DROPPED and not cycle.failed.patch:
         return [_cancelled(loop, reason)]
-    return _given_up(loop, policy, reason, used=reason not in FREE)
+    return _given_up(loop, policy, reason, used=reason not in FREE | DROPPED)
 
 
 def _waited_out(loop: Loop, policy: Policy, cycle: Cycle, failed: Failed) -> Decisions:
@@ -272,9 +272,11 @@ def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisio
     )
     verdicts = _final(loop, policy, put_aside)
     finished = CycleFinished(n=loop.n, outcome="failed", used=used, reason=reason, verdicts=verdicts)
-    why = loop.cycle.failed.detail if loop.cycle and loop.cycle.failed and loop.cycle.failed.reason == reason else ""
-    escalated = _escalation(loop, f"cycle/{loop.n}", reason, why)
-    return [finished, escalated.model_copy(update={"history": remembered(loop, finished)})]
+    failed = loop.cycle.failed if loop.cycle else None
+    said = failed if failed and failed.reason == reason else None
+    escalated = _escalation(loop, f"cycle/{loop.n}", reason, said.detail if said else "")
+    update = {"history": remembered(loop, finished), "patch": said.patch if said else None}
+    return [finished, escalated.model_copy(update=update)]
 
 
 def _conflicting(loop: Loop, _policy: Policy) -> Decisions:

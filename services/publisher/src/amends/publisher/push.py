@@ -7,6 +7,7 @@ a commit that carries the cycle's key already is this cycle's, whoever pushed it
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -45,6 +46,7 @@ from amends.publisher.changeset import Malformed, altered
 from amends.publisher.live import Live, Place, Refused, pushable, seen
 from amends.publisher.message import Home, fixed, key_of, message
 
+log = logging.getLogger(__name__)
 _SOON = 10.0
 _SHOWN = 2_000
 _PATIENCE = 30.0
@@ -115,7 +117,8 @@ class Publisher:
         except Superseded:
             return []
         except Refused as refused:
-            facts = [_refused(job, refused.reason, str(refused))]
+            said = _refused(job, refused.reason, str(refused))
+            facts = [said.model_copy(update={"patch": await self._patch(job)}) if refused.branch else said]
         except Unsafe as error:
             facts = [_refused(job, Failure.REFUSED, str(error))]
         except (Denied, Missing) as error:
@@ -277,6 +280,28 @@ class Publisher:
         if objections := examined(changes, rules, claims):
             raise Refused(Failure.POLICY, "; ".join(map(str, objections))[:_SHOWN])
 
+    async def _patch(self, job: Job) -> str | None:
+        """The fix for whoever may push it: kept as a blob, if nothing speaks against it."""
+
+        async def fetch(remote: Remote) -> None:
+            if not await job.repository.has(job.request.base):
+                await job.repository.fetch(remote, [f"+{job.request.base}:refs/amends/bases/{job.at.number}"])
+
+        try:
+            async with job.repository.used():
+                await self.access.using(job.at.repo, fetch)
+                changes = await self._altered(job)
+                self._passed(job, changes)
+                tree = await self._tree(job, changes)
+                return await self.recorder.put(await job.repository.patch(f"{job.request.base}^{{tree}}", tree))
+        except (Refused, Missing, Denied, GitFailed, Broken) as error:
+            log.info("a fix cannot be told as a patch", extra={"loop": job.event.loop, "error": str(error)[:200]})
+            return None
+
+    async def _tree(self, job: Job, changes: Sequence[Altered]) -> str:
+        edits = [Edit(one.path, one.mode or "", await _kept(job.repository, one.new)) for one in changes]
+        return await job.repository.write_tree(job.request.base, edits)
+
     # --- pushing -----------------------------------------------------------------------------------------------------
 
     async def _sent(self, job: Job, made: Made) -> FixPushed:
@@ -291,7 +316,7 @@ class Publisher:
             case Rejected(detail=detail):
                 if await self._now(job) != request.base:  # it moved between two words of the same conversation
                     return await self._overtaken(job, detail)
-                raise Refused(Failure.REFUSED, f"GitHub does not take the commit: {detail[-600:]}")
+                raise Refused(Failure.REFUSED, f"GitHub does not take the commit: {detail[-600:]}", branch=True)
             case Moved(detail=detail):
                 return await self._overtaken(job, detail)
             case Unknown(detail=detail):

@@ -163,6 +163,7 @@ MEANINGS = {
     "pushed": "the loop's last commit",
     "wrote": "its lines that were not there before, `app.py:10-12`: what is said about them is about our own work",
     "ci_seconds": "how long after a push checks have to begin; 0: nobody looks",
+    "patch": "the sha256 of the blob with the fix, for `git apply`: `amends loops patch`",
     "notes": "what was not as it was left in the workspace, and what became of it",
     "resolve": "whether the threads of what is fixed are to be resolved",
     "PushRequested.reviews": "the reviews that asked for what is fixed",

@@ -282,6 +282,11 @@ class Repository:
             found[os.fsdecode(path)] = (_entry(before_mode, before), _entry(after_mode, after))
         return found
 
+    async def patch(self, old: str, new: str) -> bytes:
+        """What `git apply` makes the second of two trees or commits of the first with, whatever is in the files."""
+        options = ("-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
+        return (await self._git("diff-tree", *options, old, new)).out
+
     async def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `new` holds everything that `old` has."""
         done = await self._git("merge-base", "--is-ancestor", old, new, expected=(0, 1))
