@@ -795,7 +795,7 @@ class FixRequested(Request, Step):
 
 
 class PushRequested(Request, Step):
-    """Publish this change set on this base, and nothing else. `protected` is what the policy says of paths now.
+    """Publish this change set on this base, and nothing else; `protected` and `allowed` are the policy's paths.
 
     `reviews` are those that asked for it, `credits` the people whose own words are in it.
     """
@@ -808,6 +808,7 @@ class PushRequested(Request, Step):
     verdicts: tuple[Verdict, ...] = ()
     prepared: Id
     protected: tuple[Line, ...] = ()
+    allowed: tuple[Line, ...] = ()
     ci_seconds: Seconds = 0
     reviews: tuple[Id, ...] = ()
     credits: tuple[Author, ...] = ()

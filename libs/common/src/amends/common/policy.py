@@ -114,6 +114,7 @@ class Policy(_Part):
     custom_prompt: Prose = ""
     checks: Lines = ()
     protected_paths: tuple[Line, ...] = ()
+    allowed_paths: tuple[Line, ...] = ()
     resolve_threads: bool = True
     worktree_missing: Missing = "recreate"
     drafts: bool = False
@@ -169,6 +170,7 @@ class Overrides(_Part):
     custom_prompt: Prompt | None = None
     checks: ShortLines | None = None
     protected_paths: ShortLines | None = None
+    allowed_paths: ShortLines | None = None
     resolve_threads: bool | None = None
     worktree_missing: Missing | None = None
     drafts: bool | None = None
@@ -279,6 +281,7 @@ _GRANTS: dict[str, Callable[[Any, Any], object]] = {
     "max_reraises": min,
     "max_fixers": lambda wide, _: wide,
     "protected_paths": _all_paths,
+    "allowed_paths": lambda wide, by: tuple(path for path in wide if path in by),
     "worktree_missing": lambda wide, by: "fail" if "fail" in (wide, by) else wide,
     "notify": lambda wide, by: tuple(channel for channel in wide if channel in by),
     "budget": _least,

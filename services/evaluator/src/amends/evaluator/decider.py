@@ -572,6 +572,7 @@ def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
         verdicts=prepared.verdicts,
         prepared=prepared.mark.pos,
         protected=tightest(cycle.rules, policy).protected_paths,
+        allowed=tightest(cycle.rules, policy).allowed_paths,
         ci_seconds=policy.waits.ci_seconds,
         reviews=tuple(sorted({item.review for item in fixed if item and item.review})),
         credits=prepared.credits,

@@ -275,7 +275,8 @@ class Publisher:
 
     def _passed(self, job: Job, changes: Sequence[Altered]) -> None:
         limits = self.settings
-        rules = Rules(job.request.protected, self.secrets, limits.max_files, limits.max_lines, limits.max_bytes)
+        most, allowed = (limits.max_files, limits.max_lines, limits.max_bytes), job.request.allowed
+        rules = Rules(job.request.protected, self.secrets, *most, allowed)
         claims = [hunk for one in job.request.verdicts if one.judgement is Judgement.FIXED for hunk in one.hunks]
         if objections := examined(changes, rules, claims):
             raise Refused(Failure.POLICY, "; ".join(map(str, objections))[:_SHOWN])

@@ -15,7 +15,7 @@ _ESCALATIONS = {
     "limits": ("budget.turns", "budget.tokens", "budget.usd", "budget.wall_seconds"),
     "reraised": ("max_reraises",),
     "checks_failed": ("checks",),
-    "policy": ("protected_paths",),
+    "policy": ("protected_paths", "allowed_paths"),
     "ci_not_started": ("waits.ci_seconds",),
     "workspace_lost": ("worktree_missing",),
     "head_moving": ("max_attempts",),
