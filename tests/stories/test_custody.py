@@ -5,7 +5,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from amends.cli.explain import explained
-from amends.common.events import CycleFinished, Escalated, Failure, FixFailed, FixPrepared, FixPushed
+from amends.common.events import CycleFinished, Escalated, Failure, FixFailed, FixPrepared, FixPushed, Judgement
 from amends.common.explain import lines
 from amends.common.git.tidying import Tidying
 from amends.common.policy import Overrides
@@ -17,7 +17,7 @@ from tests.stories.test_fix import Team, team
 from tests.support.asynchronous import asynchronous
 from tests.support.book import Book
 from tests.support.fixing import edits, reports, suggests, triages
-from tests.support.github import Scene
+from tests.support.github import LINES, Scene
 
 
 async def worked(all_: Team, double: ModelDouble, line: str) -> None:
@@ -103,3 +103,15 @@ async def test_a_reviewer_who_only_finds_fault_with_our_own_lines_is_a_humans_ma
         fetched = await all_.bench.desk.cycle()
         assert [one.ours for one in fetched.items if one.kind == "thread"] == [False, True, True, True]
         assert all_.crew.last(Escalated).reason == "chasing_itself"
+
+
+@asynchronous
+async def test_a_suggestion_that_its_author_made_himself_is_answered_without_a_model_or_a_push(
+    sqlite_book: Book, scene: Scene, tmp_path: Path
+) -> None:
+    async with team(sqlite_book, scene, tmp_path, None) as all_:
+        scene.pull.review("bob", "changes_requested", "", [{"path": "app.py", "line": 10, "body": suggests("line X")}])
+        mine = scene.pull.push({"app.py": LINES.replace("line 10\n", "line X\n"), "more.py": "x\n"}, by="alice")
+        await all_.cycle()
+        assert (all_.finished.outcome, all_.judged()) == ("answered", [Judgement.ANSWERED])
+        assert (scene.pull.head, all_.crew.keys) == (mine, [])

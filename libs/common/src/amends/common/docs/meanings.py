@@ -165,7 +165,7 @@ MEANINGS = {
     "ci_seconds": "how long after a push checks have to begin; 0: nobody looks",
     "patch": "the sha256 of the blob with the fix, for `git apply`: `amends loops patch`",
     "allowed": "which paths may change although a human would be asked about them",
-    "allowed_paths": "manifests, lockfiles, build and test settings that a fix may touch; about others a human is asked",
+    "allowed_paths": "manifests, lockfiles, build and test settings that a fix may touch without asking a human",
     "notes": "what was not as it was left in the workspace, and what became of it",
     "resolve": "whether the threads of what is fixed are to be resolved",
     "PushRequested.reviews": "the reviews that asked for what is fixed",
