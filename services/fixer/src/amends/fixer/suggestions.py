@@ -33,8 +33,9 @@ class Left(NamedTuple):
 class Applied:
     """What came of it: files that change, and who is to be thanked for it.
 
-    `verdicts` are of the items that are nothing but a suggestion; one that somebody has made himself is answered. In `beside`, words stand beside the suggestion, which
-    is applied too: whoever can read may look whether they ask for more. `left` are all others.
+    `verdicts` are of the items that are nothing but a suggestion; one that somebody has made himself is answered. In
+    `beside`, words stand beside the suggestion, which is applied too: whoever can read may look whether they ask for
+    more. `left` are all others.
     """
 
     files: Mapping[str, bytes]
