@@ -46,7 +46,7 @@ _SETTINGS = (
     "http.proactiveAuth=basic", "protocol.allow=never",
     "http.followRedirects=initial", "http.lowSpeedLimit=1000", "http.lowSpeedTime=30",
     "submodule.recurse=false", "fetch.recurseSubmodules=false", "push.recurseSubmodules=no",
-    "fetch.writeCommitGraph=false",
+    "fetch.writeCommitGraph=false", "fetch.showForcedUpdates=false",
     "safe.bareRepository=explicit", "gc.auto=0", "maintenance.auto=false", "commit.gpgSign=false", "push.gpgSign=false",
     "log.showSignature=false", "diff.external=", "transfer.fsckObjects=true",
     *(f"fetch.fsck.{what}=ignore" for what in _FORGIVEN),

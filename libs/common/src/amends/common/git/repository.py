@@ -396,7 +396,8 @@ class Repository:
             "--no-auto-gc",
             "--force",
         )
-        await self._remotely(remote, "fetch", *options, remote.address, *refs)
+        # What is fetched can be fetched again: after a power loss a copy that is broken is made anew.
+        await self._remotely(remote, "fetch", *options, remote.address, *refs, settings=("core.fsync=none",))
 
     async def heads(self, remote: Remote, *branches: str) -> Mapping[str, str]:
         """Where these branches are now; those that are not there are not in it."""
@@ -421,12 +422,15 @@ class Repository:
             return Unknown(str(down))
         return _outcome(done)
 
-    async def _remotely(self, remote: Remote, *arguments: str, expected: Sequence[int] = (0,)) -> Done:
+    async def _remotely(
+        self, remote: Remote, *arguments: str, expected: Sequence[int] = (0,), settings: Sequence[str] = ()
+    ) -> Done:
         async with self.locked():
             with askpass.told(self.folder, remote) as environment:
                 try:
                     return await self._git(
-                        *arguments, environment=environment, settings=(f"protocol.{remote.scheme}.allow=always",),
+                        *arguments, environment=environment,
+                        settings=(f"protocol.{remote.scheme}.allow=always", *settings),
                         seconds=_REMOTE_SECONDS, expected=expected,
                     )  # fmt: skip
                 except GitFailed as failed:
