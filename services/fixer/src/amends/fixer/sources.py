@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import aclosing
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
@@ -110,8 +111,10 @@ async def _here(access: Access, repository: Repository, at: Place, commits: Iter
 
 async def contents(repository: Repository, tree: Mapping[str, Entry], paths: Iterable[str]) -> dict[str, bytes]:
     """The bytes of these paths, as far as they are regular files."""
-    found = {path: tree[path] for path in paths if path in tree and tree[path].mode in _PLAIN}
-    return {path: await repository.read(entry.blob) for path, entry in found.items()}
+    found = {path: tree[path].blob for path in paths if path in tree and tree[path].mode in _PLAIN}
+    async with aclosing(repository.contents(dict.fromkeys(found.values()))) as read:
+        kept = {blob: content async for blob, content in read}
+    return {path: kept[blob] for path, blob in found.items()}
 
 
 async def requirements(repository: Repository, of: Source) -> tuple[dict[str, str], dict[str, str]]:

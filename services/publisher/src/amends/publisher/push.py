@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -185,7 +186,8 @@ class Publisher:
 
         async def fetch(remote: Remote) -> None:
             await job.repository.fetch(remote, [f"+{branch}:{job.ours}"])
-            if not await job.repository.has(job.request.base):
+            known = await job.repository.resolve(job.ours) == job.request.base
+            if not (known or await job.repository.has(job.request.base)):
                 await job.repository.fetch(remote, [f"+{job.request.base}:refs/amends/bases/{job.at.number}"])
 
         try:
@@ -213,7 +215,7 @@ class Publisher:
 
     async def _already(self, job: Job, head: str) -> str | None:
         """The cycle's commit, if it is on the branch: with the key and with the change, for a key can be copied."""
-        if not await job.repository.is_ancestor(job.request.base, head):
+        if head == job.request.base or not await job.repository.is_ancestor(job.request.base, head):
             return None
         found = await job.repository.find_trailer(job.request.base, head, job.key)
         return found if found is not None and await self._holds(job, found) else None
@@ -246,7 +248,8 @@ class Publisher:
         tree = await job.repository.tree(job.request.base)
         changes = job.request.changes
         there = {entry.blob for one in changes if (entry := tree.get(one.path)) and entry.mode.startswith("100")}
-        old = {blob: await job.repository.read(blob) for blob in there}
+        async with aclosing(job.repository.contents(there)) as contents:
+            old = {blob: content async for blob, content in contents}
         named = {one.blob for one in changes if one.blob}
         new = {blob: await self._bytes(blob) or b"" for blob in named}
         try:

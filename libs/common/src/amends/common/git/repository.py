@@ -259,6 +259,8 @@ class Repository:
     async def contents(self, blobs: Iterable[str]) -> AsyncGenerator[tuple[str, bytes], None]:
         """Blobs with their bytes, in the order in which they are asked for, one in memory at a time."""
         names = list(blobs)
+        if not names:
+            return
         call = Call(self.folder, ["cat-file", "--batch"], b"")
         async with asyncio.timeout(SECONDS + len(names) / 100), started(call) as process:
             if process.stdin is None or process.stdout is None:
