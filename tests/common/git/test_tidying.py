@@ -97,7 +97,18 @@ def test_the_copy_that_was_used_longest_ago_goes_first_and_what_is_aside_stays(c
     assert (copies.of(1).folder.exists(), copies.of(3).folder.exists()) == (True, True)
 
 
-def test_a_round_looks_at_everything_and_a_failure_ends_nothing(copies: Repositories, tmp_path: Path) -> None:
+def test_a_copy_that_is_broken_does_not_keep_the_others_from_being_tidied(copies: Repositories) -> None:
+    async def story() -> None:
+        for repo in (1, 2):
+            await committed(copies.of(repo), "refs/amends/heads/1", NOW)
+        (copies.of(1).folder / "HEAD").write_text("nonsense")
+        await Tidying("publisher", copies, (), 60).once()
+
+    asyncio.run(story())
+    assert list((copies.of(2).folder / "objects/pack").glob("*.pack"))
+
+
+def test_a_round_removes_what_is_too_much(copies: Repositories) -> None:
     async def story() -> None:
         await committed(copies.of(7), "refs/amends/heads/1", NOW)
         await committed(copies.of(8), "refs/amends/heads/1", NOW)

@@ -7,7 +7,6 @@ import logging
 import random
 from collections import Counter as Counts
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,9 +70,14 @@ class Tidying:
                 said = {"service": self.service, "what": shelf.what, "removed": [str(one) for one in removed][:50]}
                 log.info("there was too much on disk", extra=said)
         for repo, repository in self.repositories.all().items():
-            with suppress(FileNotFoundError):  # somebody took it away
+            try:
                 if await repository.tidy(self.kept(repo)):
                     _TIDIED.labels(self.service).inc()
+            except (
+                FileNotFoundError,
+                GitFailed,
+            ) as error:  # taken away, or broken: whoever works with it makes it anew
+                log.warning("a copy was not tidied", extra={"repo": repo, "error": str(error)[:400]})
         sizes: Counts[str] = Counts()
         for shelf in self.shelves:
             sizes[shelf.what] += await asyncio.to_thread(shelf.size)
