@@ -18,6 +18,7 @@ from typing import Any
 
 from amends.common.bus.embedded import EmbeddedServer, write_private
 from amends.common.logs import set_up
+from amends.common.runner import run
 from amends.common.settings import Settings
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
@@ -48,7 +49,7 @@ def serve(settings: Settings) -> int:
 
 def _until_the_end(work: Coroutine[Any, Any, None]) -> int:
     try:
-        asyncio.run(work)
+        run(work)
     except ExceptionGroup as group:
         return max(_failed(error, _code(error) or FAILED) for error in group.exceptions)
     except Exception as error:

@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, assert_never
 from amends.common.envelope import Event
 from amends.common.events import (
     AccessChanged,
+    AnyFact,
     Author,
     AuthorChecked,
     Change,
@@ -348,9 +349,12 @@ class Loop:
 
 def evolve(loop: Loop, event: Event) -> Loop:
     """The loop after one more event: a copy, which is this event's own until it is done, and frozen from then on."""
-    after = replace(loop, version=event.version, pos=event.pos, time=event.time)
-    mark = Mark(event.pos, event.version, event.time)
-    fact = event.fact
+    return meant(loop, event.fact, Mark(event.pos, event.version, event.time))
+
+
+def meant(loop: Loop, fact: AnyFact, mark: Mark) -> Loop:
+    """The loop after this fact, which stands there in the log."""
+    after = replace(loop, version=mark.version, pos=mark.pos, time=mark.time)
     if fact.slot:
         after = _numbered(after, fact, mark)
     after = MEANING[type(fact)](after, fact, mark)
