@@ -129,3 +129,29 @@ def test_a_wrong_secret_is_not_repeated(file: Path) -> None:
 def test_settings_do_not_change_while_the_process_runs() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().batch = 1
+
+
+def test_secrets_may_be_in_files(tmp_path: Path) -> None:
+    for name in ("token", "model", "old", "new"):
+        (tmp_path / name).write_text(f"secret {name}\n")
+    environ = {
+        "AMENDS_GITHUB_TOKEN_FILE": str(tmp_path / "token"),
+        "AMENDS_MODEL_API_KEY_FILE": str(tmp_path / "model"),
+        "AMENDS_GATEWAY_WEBHOOK_SECRET_FILES": f'["{tmp_path / "new"}", "{tmp_path / "old"}"]',
+    }
+    settings = read(environ, tmp_path / "none.toml")
+    assert sorted(settings.secrets) == ["secret model", "secret new", "secret old", "secret token"]
+    assert settings.github.known
+    assert settings.model.known
+
+
+def test_a_file_of_a_secret_that_is_not_there_is_named(tmp_path: Path) -> None:
+    [line] = wrong(tmp_path / "none.toml", AMENDS_GITHUB_TOKEN_FILE=str(tmp_path / "gone"))
+    assert "token_file" in line
+    assert "No such file" in line
+
+
+def test_a_secret_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("a")
+    given = {"AMENDS_GITHUB_TOKEN": "b", "AMENDS_GITHUB_TOKEN_FILE": str(tmp_path / "token")}
+    assert "give token or token_file, not both" in wrong(tmp_path / "none.toml", **given)[0]
