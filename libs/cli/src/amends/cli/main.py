@@ -22,16 +22,17 @@ from amends.cli import (
     running,
     upkeep,
 )
+from amends.cli.demo import command as demo
 
 OK, INTERRUPTED = 0, 130
 
 EPILOG = """\b
 Start here:
+  amends demo                        the whole loop at work, on a GitHub of its own
   amends up                          everything in one process, data in .amends
   amends loops list                  what is going on
   amends explain octo/shop#42        why a loop stands where it stands
   amends events tail -f              every event as it is recorded
-  amends double github --example     a GitHub of your own to try it on
 
 \b
 Reading commands work while nothing runs. Into a pipe they write JSON lines.
@@ -61,7 +62,7 @@ def cli() -> None:
 for command in (
     *(running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
     *(explain.explain, replay.replay, parked.parked, report.report, reconcile.reconcile, doctor.doctor),
-    *(upkeep.migrate, upkeep.restore, double.double),
+    *(upkeep.migrate, upkeep.restore, double.double, demo.demo),
 ):
     cli.add_command(command)
 
