@@ -204,7 +204,7 @@ class Look:
         except Missing:
             config, told = config or _Config(), None
         if not config.url:
-            return Check("webhook", "fail", "the App has no webhook", f"set its URL to https://YOUR-GATEWAY{HOOK}")
+            return Check("webhook", "warn", "the App has no webhook", f"set its URL to https://YOUR-GATEWAY{HOOK}")
         if not config.url.endswith(HOOK):
             return Check("webhook", "fail", f"it leads to {config.url}", f"its URL has to end in {HOOK}")
         if config.content_type != "json":

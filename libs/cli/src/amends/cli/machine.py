@@ -97,3 +97,50 @@ async def _greeted(known: Settings) -> None:
         known.model.model_copy(update={"silence_seconds": min(15.0, known.model.silence_seconds)})
     ) as one:
         await one.greet()
+
+
+# --- what runs elsewhere --------------------------------------------------------------------------------------------
+
+
+def postgres(known: Settings) -> Iterator[Check]:
+    """Whether the database of one's own can be reached, and what it holds."""
+    from amends.common.log import LogUnreachable
+    from amends.common.log.engine import database, named, schema_version
+
+    try:
+        where = database(known.database)
+        if where.get_backend_name() == "sqlite":
+            return
+        version = schema_version(where)
+    except LogUnreachable as error:
+        found, _, remedy = str(error).rpartition(": ")
+        yield Check("database", "fail", found, remedy)
+        return
+    yield Check("database", "ok", f"{named(where)} {'is empty' if version is None else 'holds a log'}")
+
+
+def nats(known: Settings) -> Iterator[Check]:
+    """Whether the nats-server of one's own can be reached."""
+    if not known.nats_address:
+        return
+    try:
+        asyncio.run(_connected(known))
+    except (OSError, TimeoutError) as error:
+        said = str(error) or "no answer"
+        yield Check(
+            "nats", "fail", f"{known.nats_url} cannot be reached ({said})", "see nats_url, nats_user and nats_password"
+        )
+        return
+    yield Check("nats", "ok", f"{known.nats_url} lets us in")
+
+
+async def _connected(known: Settings) -> None:
+    from amends.cli.place import named_in
+    from amends.common.bus.link import Link
+
+    link = Link(known.nats_address, named_in(known.nats_address, "evaluator"))
+    try:
+        async with asyncio.timeout(known.answer_seconds):
+            await link.open()
+    finally:
+        await link.close()

@@ -12,6 +12,7 @@ from amends.cli import (
     double,
     events,
     explain,
+    init,
     loops,
     orders,
     parked,
@@ -29,6 +30,7 @@ OK, INTERRUPTED = 0, 130
 EPILOG = """\b
 Start here:
   amends demo                        the whole loop at work, on a GitHub of its own
+  amends init                        what it has to know for repositories of yours, tried and written down
   amends up                          everything in one process, data in .amends
   amends loops list                  what is going on
   amends explain octo/shop#42        why a loop stands where it stands
@@ -60,7 +62,7 @@ def cli() -> None:
 
 
 for command in (
-    *(running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
+    *(init.init, running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
     *(explain.explain, replay.replay, parked.parked, report.report, reconcile.reconcile, doctor.doctor),
     *(upkeep.migrate, upkeep.restore, double.double, demo.demo),
 ):
