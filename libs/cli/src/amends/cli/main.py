@@ -8,6 +8,7 @@ import sys
 import click
 
 from amends.cli import (
+    backup,
     doctor,
     double,
     events,
@@ -64,7 +65,7 @@ def cli() -> None:
 for command in (
     *(init.init, running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
     *(explain.explain, replay.replay, parked.parked, report.report, reconcile.reconcile, doctor.doctor),
-    *(upkeep.migrate, upkeep.restore, double.double, demo.demo),
+    *(upkeep.migrate, backup.backup, backup.restore, double.double, demo.demo),
 ):
     cli.add_command(command)
 

@@ -1,4 +1,4 @@
-"""`amends migrate` and `amends restore`: the log's schema, and its end after a restore from a backup."""
+"""`amends migrate`: the log's schema. And the end of a restored log, which the mirror still has."""
 
 from __future__ import annotations
 
@@ -53,16 +53,8 @@ def migrate(recorder_role: str | None, reader_role: str | None) -> None:
         say("the log has this version's schema now" if changed else "there was nothing to do")
 
 
-@click.command(short_help="After a restore: bring in the rest.", epilog=examples("amends restore --import-tail"))
-@click.option("--import-tail", is_flag=True, required=True, help="Bring in the events that only the mirror still has.")
-@placed("data_dir", "database", "nats_url")
-@formatted
-def restore(*, import_tail: bool) -> None:  # noqa: ARG001 - said, so that nobody restores by accident
-    """After a restore from a backup: bring in what was recorded since then, from the mirror.
-
-    The evaluator stops by itself when it finds its mirror ahead of its log. Stop what still runs, restore the
-    database, then run this once. Each event is checked against the one before it; nothing is changed unless all fit.
-    """
+def bring_in_the_tail(known: Settings) -> None:
+    """After a restore from a backup: what was recorded since then, from the mirror."""
     import asyncio
 
     from amends.cli.up import InUse
@@ -71,7 +63,7 @@ def restore(*, import_tail: bool) -> None:  # noqa: ARG001 - said, so that nobod
     from amends.evaluator.tail import NoTailError
 
     try:
-        result = asyncio.run(_imported(settings()))
+        result = asyncio.run(_imported(known))
     except (InUse, NoTailError) as error:
         raise Negative(str(error)) from error
     except (LogUnreachable, NotStarted, OSError, TimeoutError) as error:
