@@ -121,14 +121,17 @@ def postgres(known: Settings) -> Iterator[Check]:
 
 def nats(known: Settings) -> Iterator[Check]:
     """Whether the nats-server of one's own can be reached."""
-    if not known.nats_address:
+    if not known.nats_url:
         return
     try:
         asyncio.run(_connected(known))
     except (OSError, TimeoutError) as error:
         said = str(error) or "no answer"
         yield Check(
-            "nats", "fail", f"{known.nats_url} cannot be reached ({said})", "see nats_url, nats_user and nats_password"
+            "nats",
+            "fail",
+            f"{known.nats_url} cannot be reached ({said})",
+            "see nats_url, and nats_users_file or nats_user",
         )
         return
     yield Check("nats", "ok", f"{known.nats_url} lets us in")
@@ -138,7 +141,8 @@ async def _connected(known: Settings) -> None:
     from amends.cli.place import named_in
     from amends.common.bus.link import Link
 
-    link = Link(known.nats_address, named_in(known.nats_address, "evaluator"))
+    address = known.nats_as("evaluator")
+    link = Link(address, named_in(address, "evaluator"))
     try:
         async with asyncio.timeout(known.answer_seconds):
             await link.open()

@@ -65,7 +65,7 @@ def cli() -> None:
 for command in (
     *(init.init, running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
     *(explain.explain, replay.replay, parked.parked, report.report, reconcile.reconcile, doctor.doctor),
-    *(upkeep.migrate, backup.backup, backup.restore, double.double, demo.demo),
+    *(upkeep.migrate, upkeep.nats_users, backup.backup, backup.restore, double.double, demo.demo),
 ):
     cli.add_command(command)
 

@@ -49,6 +49,7 @@ def _demo(*, once: bool, keep: bool) -> int:
         root = stack.enter_context(_directory())
         mind = stack.enter_context(_mind())
         click.echo(f"amends demo, on a GitHub of its own; the model is {mind.name}.")
+        click.echo("Starting GitHub, nats-server, the event log and all services.")
         try:
             stage = stack.enter_context(Stage.set_up(Installation(root, mind)))
             found = stage.play()

@@ -70,7 +70,7 @@ class View:
         """On a terminal: who is at work, in a line that the next step overwrites."""
         if self._live:
             seconds = time.time() - self._began / SECOND
-            self._busy = f"{seconds:6.1f} s  ... {', '.join(works) or 'nobody owes an answer'}"[: COLUMNS - 1]
+            self._busy = f"{seconds:6.1f} s  ... {', '.join(works) or 'amends waits for people'}"[: COLUMNS - 1]
             click.echo(f"\r{self._busy}\x1b[K", nl=False)
 
     def still(self) -> None:
