@@ -133,13 +133,21 @@ def test_a_database_and_a_bus_that_do_not_answer_are_told(scene: Scene, place: P
 
 def test_on_a_terminal_it_asks_and_keeps_what_is_typed_for_its_owner_alone(scene: Scene, place: Path) -> None:
     token = scene.double.token("octocat")
-    answers = ("acme/widget", "", token, "n", "")
-    said = typed(["init", "--api-url", scene.double.api_url], answers, place)
+    where, who, how = ("", "", ""), ("acme/widget", "", token), ("n", "")
+    said = typed(["init", "--api-url", scene.double.api_url], (*where, *who, *how), place)
     assert "amends.toml is written" in said
     assert token not in said
     file = place / ".amends/secrets/github-token"
     assert (file.read_text(), file.stat().st_mode & 0o777) == (token, 0o600)
     assert token not in (place / "amends.toml").read_text()
+
+
+def test_on_a_terminal_it_offers_to_make_a_secret(scene: Scene, place: Path) -> None:
+    pem = kept(place, "app.pem", scene.app.pem)
+    where, who, how = ("data", "", ""), ("acme/widget", str(scene.app.id), pem), ("y", "", "")
+    assert "(it was made now)" in typed(["init", "--api-url", scene.double.api_url], (*where, *who, *how), place)
+    known = read({}, place / "amends.toml")
+    assert known.gateway.webhook_secrets[0].get_secret_value() == (place / "data/secrets/webhook-secret").read_text()
 
 
 def typed(arguments: Sequence[str], answers: Sequence[str], cwd: Path, **more: Any) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -107,6 +108,7 @@ def _free(file: Path, *, force: bool) -> None:
 
 def _complete(said: Answers) -> Answers:
     """Ask for what flags did not say."""
+    said = _placed(said)
     if not said.repositories:
         names = click.prompt("Repositories amends may work on (owner/name, several with commas)", err=True)
         said = replace(said, repositories=tuple(name.strip() for name in names.split(",") if name.strip()))
@@ -115,6 +117,10 @@ def _complete(said: Answers) -> Answers:
     if not said.mode:
         told = click.confirm("Can GitHub reach this machine with webhooks? (no: it is looked at on a timer)", err=True)
         said = replace(said, mode="webhooks" if told else "poll")
+    if said.mode == "webhooks" and said.webhook_secret_file is None:
+        words = "File of the webhook's secret (empty: one is made)"
+        file = click.prompt(words, default="", show_default=False, err=True)
+        said = replace(said, webhook_secret_file=Path(file) if file else None)
     if said.model_key_file is None and not os.environ.get("AMENDS_MODEL_API_KEY"):
         key = click.prompt(
             "Key of the model (empty: only suggestions are applied)", default="", hide_input=True, show_default=False,
@@ -122,6 +128,17 @@ def _complete(said: Answers) -> Answers:
         )  # fmt: skip
         said = replace(said, model_key_file=_kept(said, "model-key", key) if key else None)
     return said
+
+
+def _placed(said: Answers) -> Answers:
+    """Where everything is kept; nothing said means here, and in what amends brings along."""
+    ask = partial(click.prompt, show_default=False, err=True)
+    data = said.data_dir
+    if data == Path(".amends"):
+        data = Path(click.prompt("Directory of all data", default=str(data), err=True))
+    database = said.database or ask("PostgreSQL address (empty: SQLite in that directory)", default="")
+    nats = said.nats or ask("NATS address (empty: `amends up` runs one of its own)", default="")
+    return replace(said, data_dir=data, database=database, nats=nats)
 
 
 def _identify(said: Answers) -> Answers:

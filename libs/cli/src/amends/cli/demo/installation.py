@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from amends.cli.demo.scene import Scene
     from amends.common.sections import Sandbox
 
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 _GRACE = 5.0
 _GATEWAY = re.compile(r"amends: up\..* gateway (http://[^\s,]+)")
 

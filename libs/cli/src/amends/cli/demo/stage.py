@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amends.common.sections import Sandbox
 
 _LOOK = 0.05
-_PATIENCE, _PATIENCE_FOR_CLAUDE = 60.0, 900.0
+_PATIENCE, _PATIENCE_FOR_CLAUDE = 120.0, 900.0
 _ENDING = 5.0  # how long what follows the last scene may take once nobody owes an answer
 _PULL = "-pr-"
 
