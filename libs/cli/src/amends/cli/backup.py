@@ -84,6 +84,8 @@ def restore(file: Path | None, *, import_tail: bool) -> None:
         from amends.cli.upkeep import bring_in_the_tail
 
         bring_in_the_tail(known)
+    else:
+        talk("If NATS has newer events, `amends up` stops and says so: then `amends restore --import-tail`.")
 
 
 def _put_back(file: Path, known: Settings) -> None:
@@ -106,6 +108,3 @@ def _put_back(file: Path, known: Settings) -> None:
     except LogUnreachable as error:
         raise NotReachable(str(error)) from error
     _tell("restored", file, found)
-    talk(
-        "If NATS has newer events than this backup, `amends up` stops and says so: then `amends restore --import-tail`."
-    )
