@@ -52,7 +52,7 @@ async def _served(settings: Settings, service: Reporter, work: Work) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    link = Link(settings.nats_address, service)
+    link = Link(settings.nats_as(service), service)
     running: list[Working] = []
 
     def checks() -> dict[str, str]:

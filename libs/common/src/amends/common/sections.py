@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
@@ -11,9 +12,37 @@ from amends.common.policy import Line
 
 
 class Section(BaseModel):
-    """A part of the settings, with a table of its own in the file."""
+    """A part of the settings, with a table of its own in the file.
+
+    `FILES` are secrets that may be in files: what names the file, and which secret its first line is.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    FILES: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_files(cls, said: Any) -> Any:  # noqa: ANN401 - as it was said
+        """From here on the secret is a setting like any other, and where it was found is forgotten."""
+        if not isinstance(said, dict):
+            return said
+        known = dict(said)
+        for file, secret in cls.FILES.items():
+            if where := known.pop(file, None):
+                if known.get(secret):
+                    raise ValueError(f"give {secret} or {file}, not both")
+                one = isinstance(where, str | Path)
+                known[secret] = _in(file, where) if one else [_in(file, path) for path in where]
+        return known
+
+
+def _in(setting: str, path: str | Path) -> str:
+    """The secret in a file, without what editors put behind it."""
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ValueError(f"{setting}: {path} cannot be read ({why})") from None
 
 
 class Bearer(Section):
@@ -32,8 +61,11 @@ class Bearer(Section):
 class Gateway(Section):
     """Where the gateway listens and whom it believes. Several webhook secrets: for the time of a rotation."""
 
+    FILES = {"webhook_secret_files": "webhook_secrets"}
+
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    webhook_secret_files: tuple[Path, ...] = ()
     webhook_secrets: tuple[Annotated[SecretStr, Field(min_length=1)], ...] = ()
     tokens: tuple[Bearer, ...] = ()
 
@@ -62,12 +94,15 @@ class GitHub(Section):
     `reading_token`, beside `token`, may only read: the fixer of `amends up` gets that one.
     """
 
+    FILES = {"token_file": "token"}
+
     api_url: Address = "https://api.github.com"
     graphql_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
     git_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
     app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$")] = ""
     private_key: SecretStr = SecretStr("")
     private_key_file: Path | None = None
+    token_file: Path | None = None
     token: SecretStr = SecretStr("")
     reading_token: SecretStr = SecretStr("")
     at_once: Annotated[int, Field(ge=1, le=8)] = 4
@@ -159,6 +194,9 @@ class Fetcher(Section):
 class Model(Section):
     """The model that the agent asks. `first_pause` is before the second try of a turn, and doubles."""
 
+    FILES = {"api_key_file": "api_key"}
+
+    api_key_file: Path | None = None
     api_key: SecretStr = SecretStr("")
     base_url: Address = "https://api.anthropic.com"
     name: Annotated[str, Field(pattern=r"^[!-~]{1,200}$")] = "claude-sonnet-5-5"

@@ -113,7 +113,7 @@ async def _alone(settings: Settings) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    link = Link(settings.nats_address, SERVICE)
+    link = Link(settings.nats_as(SERVICE), SERVICE)
     running: list[Gateway] = []
 
     def checks() -> dict[str, str]:

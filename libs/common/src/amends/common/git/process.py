@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
+import subprocess
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -137,6 +139,13 @@ async def _ended(process: Process) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await asyncio.shield(process.wait())
+
+
+def version() -> tuple[int, ...]:
+    """Which git it is."""
+    said = subprocess.run([executable(), "version"], capture_output=True, text=True, timeout=10, check=False).stdout  # noqa: S603 - ours
+    found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", said)
+    return tuple(int(part or 0) for part in found.groups()) if found else ()
 
 
 @cache

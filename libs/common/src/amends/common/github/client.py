@@ -218,6 +218,11 @@ class Client:
         told = await self._as_app(Call("POST", f"{self._settings.rest}{path}", body=body))
         return told.content, github_time(told.headers)
 
+    async def about_us(self, path: str, query: Mapping[str, str | int] | None = None) -> Told:
+        """What GitHub says to whoever we are: to the App itself, or to the one token."""
+        call = Call("GET", f"{self._settings.rest}{path}", query)
+        return await (self._as_app(call) if self._app else self._ask(call, Scope()))
+
     def gate(self, installation: int) -> Gate:
         """Where all requests under one set of limits pass."""
         return self._gates.setdefault(installation, Gate(self._settings.at_once))
