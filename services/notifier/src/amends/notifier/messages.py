@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from amends.common.events import Author, CycleFinished, Escalated, Judgement, LoopFinished, ReviewRequested, Verdict
-from amends.common.explain.reasons import ENDINGS, OUTCOMES, escalation
+from amends.common.events import (
+    Author,
+    CommandAccepted,
+    CommandRefused,
+    CycleFinished,
+    Escalated,
+    Judgement,
+    LoopFinished,
+    PolicyObserved,
+    ReviewRequested,
+    Verdict,
+)
+from amends.common.explain.handover import EFFECTS
+from amends.common.explain.reasons import ENDINGS, OUTCOMES, UNHEARD_COMMANDS, escalation
 from amends.common.github.names import is_sha
-from amends.common.situation import Situation
+from amends.common.situation import Accounted, Situation
 from amends.common.standing import Status
 from amends.notifier.words import Words, cut, mark, sealed
 
 MOST = 50  # lines of a list
 CARD = "card"
+POLICY_FILE = ".github/amends.yml"
 Told = CycleFinished | ReviewRequested | Escalated | LoopFinished
 
 
@@ -152,6 +165,45 @@ class Messages:
         asked = [self._turned(one, self._now.head) for one in turned]
         return Note(marker, sealed(marker, head, _titled("Asked for a review", asked)))
 
+    def refused(self, fact: CommandRefused, by: str) -> Note:
+        """Why a command has no effect, and what would have one."""
+        marker = mark(self._now.loop, fact.key)
+        head = f"{self._words.called(by)}: `/amends {fact.name}` was not done: {UNHEARD_COMMANDS[fact.reason]}."
+        return Note(marker, sealed(marker, head, self._commands()))
+
+    def helped(self, fact: CommandAccepted, by: str) -> Note:
+        """What somebody can say, and which word of his was none of it."""
+        marker, unknown = mark(self._now.loop, fact.key), self._words.line(fact.text)
+        head = f"{self._words.called(by)}: " + (f"{unknown} is not understood." if unknown else "as you ask.")
+        every = [f"`/amends {name}` {effect}" for name, effect in EFFECTS.items()]
+        return Note(
+            marker, sealed(marker, head, self._commands(), _titled("All commands, at the start of a line", every))
+        )
+
+    def explained(self, fact: CommandAccepted, by: str, account: Accounted) -> Note:
+        """Why it stands where it stands, what was done, and what was not and under which value."""
+        now, marker = self._now, mark(self._now.loop, fact.key)
+        head = f"{self._words.called(by)}: **{_STANDS[now.status]}.** {self._words.line(now.why, 1_000)}"
+        parts = (("What is missing", account.missing), ("Done", account.done), ("Not done", account.undone))
+        return Note(
+            marker,
+            sealed(
+                marker, head, f"Next: {self._words.line(now.next, 500)}",
+                *(_titled(title, [self._words.line(line, 500) for line in lines]) for title, lines in parts),
+            ),
+        )  # fmt: skip
+
+    def bad_policy(self, fact: PolicyObserved, key: str, loop: str) -> Note:
+        """What is wrong in the repository's policy file, and in which line."""
+        marker, line = mark(loop, key), f"line {fact.line}" if fact.line else ""
+        head = f"**`{POLICY_FILE}` cannot be used.** {self._wrong(line, fact.error)}"
+        tail = f"`amends policy validate {POLICY_FILE}` checks it before it is pushed."
+        return Note(marker, sealed(marker, head, tail))
+
+    def _wrong(self, place: str, error: str) -> str:
+        said = self._words.line(": ".join(filter(None, (place, error))), 500)
+        return f"{said}. The last good policy stays in force."
+
     def card(self) -> Note:
         """Where the loop stands, edited in place."""
         now, marker = self._now, mark(self._now.loop, CARD)
@@ -169,6 +221,7 @@ class Messages:
                 marker, f"**amends: {_STANDS[now.status]}.**{cycles}", self._words.line(now.why, 1_000),
                 f"Next: {self._words.line(now.next, 500)}", f"Items: {items}." if items else "",
                 f"Spent: {self._cost()}.",
+                f"`{POLICY_FILE}`: {self._wrong('', now.policy_error)}" if now.policy_error else "",
                 _titled("Waits for an answer", [self._item(id_) for id_ in asked[:MOST]], len(asked)),
                 _titled("Put aside", [self._item(id_) for id_ in aside[:MOST]], len(aside)), self._commands(),
             ),

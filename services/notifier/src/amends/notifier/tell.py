@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 from weakref import WeakValueDictionary
 
@@ -19,6 +20,7 @@ from amends.common.envelope import Event
 from amends.common.events import (
     AnyFact,
     CommandAccepted,
+    CommandRefused,
     CycleFinished,
     Escalated,
     FixRequested,
@@ -26,6 +28,7 @@ from amends.common.events import (
     LoopPaused,
     Notified,
     NotifyFailed,
+    PolicyObserved,
     ReviewRequested,
 )
 from amends.common.github.client import Client
@@ -34,6 +37,7 @@ from amends.common.github.text import clean
 from amends.common.patience import report_until_answered
 from amends.common.situation import Asked, Situation
 from amends.common.worker import RefusedReport, addressed
+from amends.notifier.answers import answered, place
 from amends.notifier.board import Board, Rules, Stopped
 from amends.notifier.measures import Outcome, ended
 from amends.notifier.messages import Messages, Told
@@ -89,8 +93,14 @@ class Teller:
             match event.fact:
                 case CycleFinished() | ReviewRequested() | Escalated() | LoopFinished() | LoopPaused() as fact:
                     await self._tell(event, fact)
-                case FixRequested() | CommandAccepted():
+                case FixRequested():
                     await self._show(event)
+                case CommandAccepted() | CommandRefused() as fact:
+                    await self._answer(event, fact)
+                    if isinstance(fact, CommandAccepted):
+                        await self._show(event)
+                case PolicyObserved(error=error) as fact if error:
+                    await self._warn(event, fact)
                 case _:
                     pass
         return []
@@ -107,7 +117,7 @@ class Teller:
         waiting: list[Later] = []
         for channel in wanted:
             try:
-                said = await self._say(channel, event, fact, asked)
+                said = await self._say(channel, event, partial(self._through, channel, event, fact, asked.situation))
             except Later as later:
                 waiting.append(later)
                 ended(channel, "later")
@@ -124,11 +134,11 @@ class Teller:
         beside = [one for one in self.channels if one in now.channels] if calls else []
         return [*here, *beside]
 
-    async def _say(self, channel: str, event: Event, fact: Asking, asked: Asked) -> Notified | NotifyFailed:
+    async def _say(self, channel: str, event: Event, through: Callable[[], Awaitable[str]]) -> Notified | NotifyFailed:
         outcome: Outcome = "failed"
         patient = self.age(event) < self.patience
         try:
-            url = await self._through(channel, event, fact, asked.situation)
+            url = await through()
         except Stopped as stopped:
             outcome, why = "stopped", str(stopped)
         except Turned as turned:
@@ -159,7 +169,7 @@ class Teller:
     async def _show(self, event: Event) -> None:
         """The card and the label as they are now; nobody waits for it."""
         asked = await self._recorder.asked(event.pos)
-        if asked is None or GITHUB not in self._wanted(LoopPaused(of="x"), asked.situation):
+        if asked is None or not self._here(asked.situation):
             return
         try:
             page = await self._page(event, asked.situation)
@@ -167,13 +177,47 @@ class Teller:
         except (Stopped, Denied, Missing) as error:
             _LOG.info("a card was not brought up to date", extra={"loop": event.loop, "error": str(error)[:400]})
 
-    async def _page(self, event: Event, now: Situation) -> Page:
-        if self._client is None:
-            raise Stopped("GitHub does not know us")
+    async def _answer(self, event: Event, fact: CommandAccepted | CommandRefused) -> None:
+        """A receipt for whoever gave a command on GitHub, and words where silence would not help him."""
+        asked = await self._recorder.asked(event.pos)
+        to = place(asked.command) if asked else None
+        if asked is None or to is None or {*asked.told, *asked.failed} or not self._here(asked.situation):
+            return
 
+        async def through() -> str:
+            board = await self._board(event, asked.situation, answered=True)
+            return await answered(board, to, fact, Messages(self._words, asked.situation), asked)
+
+        said = await self._say(GITHUB, event, through)
+        if not (isinstance(fact, CommandRefused) and fact.reason == "untrusted"):
+            await self._report(event, said)  # what strangers can make us do is no part of the log
+
+    async def _warn(self, event: Event, fact: PolicyObserved) -> None:
+        """A policy file that cannot be used: said on one pull request of its repository."""
+        asked = await self._recorder.asked(event.pos)
+        if asked is None or {*asked.told, *asked.failed} or not self._here(asked.situation):
+            return
+
+        async def through() -> str:
+            board = await self._board(event, asked.situation)
+            return await board.say(Messages(self._words, asked.situation).bad_policy(fact, event.key, event.loop))
+
+        await self._report(event, await self._say(GITHUB, event, through))
+
+    def _here(self, now: Situation) -> bool:
+        """Whether anything may be said there that nobody waits for."""
+        return now.enabled and GITHUB in self._wanted(LoopPaused(of="x"), now)
+
+    async def _page(self, event: Event, now: Situation) -> Page:
         async def fresh() -> Messages:
             asked = await self._recorder.asked(event.pos)
             return Messages(self._words, asked.situation if asked else now)
+
+        return Page(await self._board(event, now), now, fresh, self._most)
+
+    async def _board(self, event: Event, now: Situation, *, answered: bool = False) -> Board:
+        if self._client is None:
+            raise Stopped("GitHub does not know us")
 
         async def leave() -> None:
             await self._leave(event.pos)
@@ -183,8 +227,7 @@ class Teller:
         except (Denied, Missing):
             self._client.forget(now.repo)
             raise
-        board = Board(reach, now.number, self._ours, leave, Rules(now.drafts, now.opt_out_label))
-        return Page(board, now, fresh, self._most)
+        return Board(reach, now.number, self._ours, leave, Rules(now.drafts, now.opt_out_label, answered))
 
     async def _leave(self, pos: int) -> None:
         """Right before each effect: may it be made?"""
