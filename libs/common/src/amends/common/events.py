@@ -192,7 +192,7 @@ class Change(Part):
 
 
 class Verdict(Part):
-    """What became of one item version."""
+    """What became of one item version. `beside` are the items that one answer of a human settles together with it."""
 
     item: Name
     version: Digest
@@ -200,6 +200,15 @@ class Verdict(Part):
     reason: Prose = ""
     hunks: Many[Name] = ()
     severity: Severity | None = None
+    beside: Annotated[Many[Name], Field(max_length=50)] = ()
+
+
+class Question(Part):
+    """What a human was asked about an item, and the other items that hold his answer."""
+
+    item: Name
+    text: Prose
+    answers: Many[Name] = ()
 
 
 class Check(Part):
@@ -780,6 +789,7 @@ class FixRequested(Request, Step):
     closed: tuple[Closed, ...] = ()
     expects: tuple[Token, ...] = ()
     texts: tuple[Text, ...] = ()
+    questions: tuple[Question, ...] = ()
     rules: Policy
 
     @property

@@ -153,7 +153,8 @@ class Item:
     `hints` arrived since collecting began, `asked` before; both make the item newer than `version`; `voices` are all
     who were heard in it. `named` says that a command asked for it, `waived` that a human put it aside, `absent` that
     the forge does not show it any more. What is said after it was `resolved` (by the forge's clock: `closed_at`) opens
-    it again: `reopened` is the version that holds those words.
+    it again: `reopened` is the version that holds those words. `question` is what a human was asked about it at
+    `asked_at`, a version of the loop; one answer settles what is `beside` it, too.
     """
 
     kind: ItemKind
@@ -174,6 +175,9 @@ class Item:
     fixed: int = 0
     first_cycle: int = 0
     questioned: str = ""
+    question: str = ""
+    asked_at: int = 0
+    beside: tuple[str, ...] = ()
     severity: Severity | None = None
     path: str = ""
     line: int | None = None
@@ -638,7 +642,7 @@ def _waived(loop: Loop) -> Loop:
 def _put_aside(item: Item) -> Item:
     undecided = bool(item.version) and item.verdicts.get(item.version) in UNDECIDED
     verdicts = {**item.verdicts, item.version: Judgement.DEFERRED} if undecided else item.verdicts
-    return replace(item, verdicts=verdicts, waived=True, named=False)
+    return replace(item, verdicts=verdicts, waived=True, named=False, question="", beside=())
 
 
 UNJUDGED = frozenset({None, Judgement.SUPERSEDED})
@@ -810,7 +814,7 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     items = dict(loop.items)
     for verdict in fact.verdicts:
         if item := items.get(verdict.item):
-            items[verdict.item] = _judged(item, verdict)
+            items[verdict.item] = _judged(item, verdict, mark)
     prepared = loop.cycle.prepared if loop.cycle else None
     wrote = {change.path: (change.before, change.blob) for change in prepared.changes} if prepared else {}
     pushed = fact.outcome == "pushed"
@@ -837,10 +841,21 @@ def remembered(loop: Loop, finished: CycleFinished) -> tuple[Past, ...]:
 HOLDS = frozenset({Failure.DRAFT, Failure.FORK, Failure.BRANCH_GONE, Failure.ACCESS_LOST, Failure.CLOSED})
 
 
-def _judged(item: Item, verdict: Verdict) -> Item:
+def _judged(item: Item, verdict: Verdict, mark: Mark) -> Item:
     verdicts = {**item.verdicts, verdict.version: verdict.judgement}
     fixed = item.fixed + (verdict.judgement is Judgement.FIXED)
-    return replace(item, verdicts=verdicts, named=False, fixed=fixed, severity=verdict.severity or item.severity)
+    item = replace(item, verdicts=verdicts, named=False, fixed=fixed, severity=verdict.severity or item.severity)
+    match verdict.judgement:
+        case Judgement.NEEDS_HUMAN:
+            text = verdict.reason[:LONGEST_QUESTION]
+            return replace(item, question=text, asked_at=mark.version, beside=verdict.beside, questioned="")
+        case Judgement.SUPERSEDED:
+            return item
+        case _:
+            return replace(item, question="", beside=())
+
+
+LONGEST_QUESTION = 4_000
 
 
 # --- settings ------------------------------------------------------------------------------------------------------

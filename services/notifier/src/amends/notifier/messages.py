@@ -114,16 +114,27 @@ class Messages:
         if verdict.judgement is Judgement.FIXED:
             hunks = ", ".join(self._words.line(hunk) for hunk in verdict.hunks[:MOST])
             yield f"Fixed in {self._commit(sha)}" + (f": {hunks}." if hunks else ".")
+        elif verdict.judgement is Judgement.NEEDS_HUMAN and verdict.beside:
+            yield self._one_decision(verdict)
         else:
             yield _DONE.get(verdict.judgement, "")
         yield self._words.block(verdict.reason)
+
+    def _one_decision(self, verdict: Verdict) -> str:
+        """The card that stands in every thread of those who want opposite things: the same words in each."""
+        items = sorted((verdict.item, *verdict.beside))
+        head = "These ask for different things, and one decision settles them"
+        tail = "Answer in one of them, with the number of an option or in your own words: that counts for all."
+        return f"{_titled(head, [self._item(id_) for id_ in items[:MOST]], len(items))}\n\n{tail}"
 
     def summary(self, fact: CycleFinished, verdicts: Sequence[Verdict]) -> Note:
         """What was done about items that have no thread, or for which there was no room."""
         marker = mark(self._now.loop, _first(fact))
         head = f"Cycle {fact.n}: {OUTCOMES[fact.outcome]}" + (f" ({self._commit(fact.sha)})." if fact.sha else ".")
         lines = [self._summed(verdict) for verdict in verdicts[:MOST]]
-        return Note(marker, sealed(marker, head, _listed(lines, len(verdicts))))
+        asks = any(verdict.judgement is Judgement.NEEDS_HUMAN for verdict in verdicts)
+        tail = "What needs a decision is answered by a comment below." if asks else ""
+        return Note(marker, sealed(marker, head, _listed(lines, len(verdicts)), tail))
 
     def _summed(self, verdict: Verdict) -> str:
         reason = self._words.line(verdict.reason, 500)
