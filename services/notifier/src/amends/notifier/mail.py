@@ -50,11 +50,18 @@ class MailChannel:
             if known.security == "starttls":
                 server.starttls(context=context)
             if known.user:
-                server.login(known.user, known.password.get_secret_value())
+                _logged_in(server, known)
         except BaseException:
             server.close()
             raise
         return server
+
+
+def _logged_in(server: smtplib.SMTP, known: Smtp) -> None:
+    try:
+        server.login(known.user, known.password.get_secret_value())
+    except smtplib.SMTPServerDisconnected as error:  # as many do after some wrong passwords: no more of them
+        raise Turned("the mail server hung up over the login") from error
 
 
 def letter(known: Smtp, subject: str, text: str, reference: str) -> EmailMessage:

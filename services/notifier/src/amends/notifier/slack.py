@@ -62,7 +62,7 @@ class SlackChannel:
         headers = {"Authorization": f"Bearer {self._settings.token.get_secret_value()}"}
         body = {"channel": self._settings.channel, **said}
         response = await _sent(
-            client.get(url, params=body, headers=headers)
+            client.post(url, data=body, headers=headers)  # what reads takes no JSON
             if method == "conversations.history"
             else client.post(url, json=body, headers=headers)
         )
