@@ -675,6 +675,20 @@ class PushRefused(Step):
         return f"{self.step}/refused"
 
 
+class NotifyStarted(Fact):
+    """A channel that nobody can look into is about to be told of the event at `of`: by this run, and by no other."""
+
+    by = ("notifier", "cli")
+    type: Literal["notify.started"] = "notify.started"
+    of: Id
+    channel: Token
+    run: Token
+
+    @property
+    def key(self) -> str:
+        return f"notified/{self.of}/{self.channel}/started"
+
+
 class Notified(Fact):
     """Somebody was told about the event at `of`; `last` when no other channel is still to be told."""
 
@@ -936,7 +950,7 @@ Reported: TypeAlias = (
     | CommentAdded | CommentEdited | CommentDeleted | ThreadResolved | ThreadUnresolved | ChecksFinished | AccessChanged
     | AuthorChecked | CommandGiven | PolicyChanged | PolicyObserved
     | CommentsFetched | CommentsFailed | FixStarted | FixPrepared | FixFailed | FixPushed | PushRefused
-    | Notified | NotifyFailed | DeliveryParked | TimerFired
+    | NotifyStarted | Notified | NotifyFailed | DeliveryParked | TimerFired
 )  # fmt: skip
 Decided: TypeAlias = (
     LoopOpened | CommandAccepted | CommandRefused | FixRequested | PushRequested | CycleFinished | ReviewRequested

@@ -57,6 +57,7 @@ from amends.common.events import (
     LoopStuck,
     Notified,
     NotifyFailed,
+    NotifyStarted,
     Past,
     PolicyChanged,
     PolicyObserved,
@@ -915,6 +916,10 @@ def _first_key(fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | 
     return fact.model_copy(update={"again": 0}).key if fact.again else fact.key
 
 
+def _begun(loop: Loop, _fact: NotifyStarted, _mark: Mark) -> Loop:
+    return loop
+
+
 def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
     recent = [time for time in loop.told if time > mark.time - HOUR]
     return changed(loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if fact.last else loop.asks)
@@ -1072,6 +1077,7 @@ MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
     CycleFinished: _cycled,
     ReviewRequested: _asking,
     Escalated: _escalated,
+    NotifyStarted: _begun,
     Notified: _told,
     NotifyFailed: _told,
     DeliveryParked: _parked,

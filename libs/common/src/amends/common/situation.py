@@ -93,13 +93,15 @@ class Accounted(Part):
 class Asked(Part):
     """What the event at a position asks of the notifier: whether anybody still waits, and who has been told.
 
-    `failed` channels were given up for this very event; when it is asked again they are tried again. Of an answer to a
-    command there is the command too, and of an answer to `explain` the account.
+    `failed` channels were given up for this very event; when it is asked again they are tried again.
+    `begun` says which run began to tell a channel last. Of an answer to a command there is the command too, and of an
+    answer to `explain` the account.
     """
 
     owed: bool
     told: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    begun: dict[str, str] = Field(default_factory=dict)
     situation: Situation
     command: CommandGiven | None = None
     account: Accounted | None = None

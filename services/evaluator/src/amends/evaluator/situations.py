@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Protocol
 
 from amends.common.envelope import Row, event_of
@@ -14,6 +15,7 @@ from amends.common.events import (
     Escalated,
     LoopFinished,
     LoopPaused,
+    NotifyStarted,
     PolicyObserved,
     ReviewRequested,
 )
@@ -66,9 +68,10 @@ def asked(shelf: Shelf, pos: int) -> Asked | None:
         return None
     loop, settings = _loop(shelf, name), _loop(shelf, policy_loop(name))
     policy = policy_for(loop, _loop(shelf, INSTALLATION), settings)
+    asked_at = (*_earlier(shelf, row), pos)
     told = {
         channel
-        for position in (pos, *_earlier(shelf, row))
+        for position in asked_at
         for channel in CHANNELS
         if shelf.find(row.loop, f"notified/{position}/{channel}")
     }
@@ -78,10 +81,20 @@ def asked(shelf: Shelf, pos: int) -> Asked | None:
         owed=pos in loop.asks,
         told=tuple(sorted(told)),
         failed=tuple(sorted(failed - told)),
+        begun=dict(_begun(shelf, row.loop, asked_at)),
         situation=situation(loop, policy, settings.rules_error),
         command=_command(shelf, row.loop, fact.of) if isinstance(fact, CommandAccepted | CommandRefused) else None,
         account=_account(shelf, loop, policy) if explains else None,
     )
+
+
+def _begun(shelf: Shelf, loop: str, asked_at: tuple[int, ...]) -> Iterator[tuple[str, str]]:
+    for position in asked_at:
+        for channel in CHANNELS:
+            row = shelf.find(loop, f"notified/{position}/{channel}/started")
+            fact = event_of(row).fact if row else None
+            if isinstance(fact, NotifyStarted):
+                yield channel, fact.run
 
 
 def _concerned(shelf: Shelf, row: Row) -> str | None:

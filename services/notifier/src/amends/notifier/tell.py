@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
+from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from amends.common.answers import Already, Go, Recorded, Recorder, Refused, Stop, Unavailable
@@ -28,6 +29,7 @@ from amends.common.events import (
     LoopPaused,
     Notified,
     NotifyFailed,
+    NotifyStarted,
     PolicyObserved,
     ReviewRequested,
 )
@@ -47,6 +49,7 @@ from amends.notifier.words import Words
 _LOG = logging.getLogger(__name__)
 GITHUB, NOBODY = "github", "nobody"
 _AWAY, _PAUSED, _MANY = 10.0, 60.0, 300.0
+_UNKNOWN = "unknown: it was begun before and may have arrived, so it is not said again"
 Asking = CycleFinished | ReviewRequested | Escalated | LoopFinished | LoopPaused
 
 
@@ -62,11 +65,18 @@ class Turned(Exception):
     """A channel does not take it, and will not take it later."""
 
 
+Claim = Callable[[], Awaitable[None]]
+
+
 class Channel(Protocol):
     """A place beside GitHub where people read."""
 
-    async def send(self, messages: Messages, fact: Told) -> str:
-        """Say it there once; answers with its address, if it has one. Raises Later or Turned."""
+    async def send(self, messages: Messages, fact: Told, claim: Claim) -> str:
+        """Say it there once; answers with its address, if it has one.
+
+        Raises Later, which says that it was not said, or Turned. Where nobody can look whether it was, `claim` is
+        called right before that cannot be taken back any more.
+        """
         ...
 
 
@@ -82,6 +92,8 @@ class Teller:
         self._ours = ours
         self._most = most
         self.channels: Mapping[str, Channel] = {}
+        self.run = f"notifier-{uuid4().hex[:16]}"
+        self._unsaid: set[tuple[str, str]] = set()
         self.patience = 1_800.0
         self.age: Callable[[Event], float] = lambda event: time.time() - event.time / 1_000_000
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -117,7 +129,7 @@ class Teller:
         waiting: list[Later] = []
         for channel in wanted:
             try:
-                said = await self._say(channel, event, partial(self._through, channel, event, fact, asked.situation))
+                said = await self._say(channel, event, partial(self._through, channel, event, fact, asked))
             except Later as later:
                 waiting.append(later)
                 ended(channel, "later")
@@ -157,14 +169,44 @@ class Teller:
         ended(channel, outcome)
         return NotifyFailed(of=event.pos, channel=channel, reason=clean(why)[:2_000])
 
-    async def _through(self, channel: str, event: Event, fact: Asking, now: Situation) -> str:
+    async def _through(self, channel: str, event: Event, fact: Asking, asked: Asked) -> str:
         if channel == GITHUB:
-            page = await self._page(event, now)
+            page = await self._page(event, asked.situation)
             return await page.tell(fact)
         if isinstance(fact, LoopPaused):
             return ""
         await self._leave(event.pos)
-        return await self.channels[channel].send(Messages(self._words, now), fact)
+        messages = Messages(self._words, asked.situation)
+        begun = channel, messages.reference(fact)
+
+        async def claim() -> None:
+            await self._claimed(event, begun, asked)
+
+        try:
+            return await self.channels[channel].send(messages, fact, claim)
+        except Later:
+            self._unsaid.add(begun)  # so whoever begins again, if that is we, doubles nothing
+            raise
+
+    async def _claimed(self, event: Event, begun: tuple[str, str], asked: Asked) -> None:
+        """It is ours to say, and was not said before; raises Turned where nobody can tell."""
+        channel, again = begun[0], begun in self._unsaid
+        before = asked.begun.get(channel)
+        if before is not None and not (before == self.run and again):
+            raise Turned(_UNKNOWN)
+        fact = NotifyStarted(of=event.pos, channel=channel, run=self.run)
+        match await report_until_answered(self._recorder, addressed(event, fact)):
+            case Recorded():
+                pass
+            case Already(fact=NotifyStarted(run=self.run)) if again:
+                pass
+            case Already():
+                raise Turned(_UNKNOWN)
+            case Refused() as refused:
+                raise Later(refused.until or _AWAY, refused.detail)
+            case Unavailable() as unavailable:
+                raise Later(_AWAY, unavailable.detail)
+        self._unsaid.discard(begun)
 
     async def _show(self, event: Event) -> None:
         """The card and the label as they are now; nobody waits for it."""
