@@ -24,7 +24,19 @@ from pydantic import (
     model_validator,
 )
 
-from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Severity, shared_values
+from amends.common.policy import (
+    NAMES,
+    Count,
+    Id,
+    Line,
+    Overrides,
+    Policy,
+    Prose,
+    Severity,
+    merged,
+    shared_values,
+    without,
+)  # fmt: skip
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
@@ -519,13 +531,27 @@ class CommandGiven(Fact):
 
 
 class PolicyChanged(Fact):
-    """The installation's layer of the policy was changed, for all or for one `repository`: what `values` sets."""
+    """The installation's layer of the policy was changed, for all or for one `repository`.
+
+    What is `unset` comes from the layer below again; then `values` are set.
+    """
 
     by = ("gateway", "cli", "evaluator")
     type: Literal["policy.changed"] = "policy.changed"
     request: Token
     values: Overrides
+    unset: Annotated[Many[Name], Field(max_length=100)] = ()
     repository: Name = ""
+
+    def over(self, layer: Overrides) -> Overrides:
+        """The layer after this change."""
+        return merged(without(layer, self.unset), self.values)
+
+    @model_validator(mode="after")
+    def _known(self) -> PolicyChanged:
+        if strange := sorted(set(self.unset) - NAMES):
+            raise ValueError(f"unset: there is no {', '.join(strange)[:200]}")
+        return self
 
     @model_validator(mode="after")
     def _for_one(self) -> PolicyChanged:
@@ -969,7 +995,7 @@ REACTIONS: dict[Reporter, tuple[str, ...]] = {
     "fixer": ("comments.fetched",),
     "publisher": ("push.requested", "cycle.finished"),
     "notifier": (
-        "fix.requested", "cycle.finished", "review.requested", "escalated", "loop.finished", "loop.paused",
-        "command.accepted", "command.refused", "policy.observed",
+        "fix.requested", "fix.failed", "cycle.finished", "review.requested", "escalated", "loop.finished",
+        "loop.paused", "command.accepted", "command.refused", "policy.observed",
     ),
 }  # fmt: skip

@@ -80,7 +80,7 @@ from amends.common.events import (
 )
 from amends.common.frozen import changed, replace
 from amends.common.identity import LoopKind, kind_of, policy_loop
-from amends.common.policy import Overrides, Policy, Severity, merged
+from amends.common.policy import Overrides, Policy, Severity
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -864,9 +864,9 @@ LONGEST_QUESTION = 4_000
 
 def _ruled(loop: Loop, fact: PolicyChanged, _mark: Mark) -> Loop:
     if not fact.repository:
-        return changed(loop, rules=merged(loop.rules, fact.values))
+        return changed(loop, rules=fact.over(loop.rules))
     name = fact.repository.lower()
-    own = merged(loop.rules_for.get(name, Overrides()), fact.values)
+    own = fact.over(loop.rules_for.get(name, Overrides()))
     return changed(loop, rules_for={**loop.rules_for, name: own})
 
 

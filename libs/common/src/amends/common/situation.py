@@ -80,6 +80,7 @@ class Situation(Part):
     opt_out_label: str = ""
     enabled: bool = True
     policy_error: str = ""
+    fixing_off: str = ""
 
 
 class Accounted(Part):
@@ -159,6 +160,7 @@ def situation(loop: Loop, policy: Policy, policy_error: str = "") -> Situation:
         opt_out_label=policy.opt_out_label,
         enabled=policy.enabled,
         policy_error=policy_error,
+        fixing_off=policy.fixing_off,
     )
 
 

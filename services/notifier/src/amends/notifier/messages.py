@@ -194,7 +194,7 @@ class Messages:
     def explained(self, fact: CommandAccepted, by: str, account: Accounted) -> Note:
         """Why it stands where it stands, what was done, and what was not and under which value."""
         now, marker = self._now, mark(self._now.loop, fact.key)
-        head = f"{self._words.called(by)}: **{_STANDS[now.status]}.** {self._words.line(now.why, 1_000)}"
+        head = f"{self._words.called(by)}: **{self._stands()}.** {self._words.line(now.why, 1_000)}"
         parts = (("What is missing", account.missing), ("Done", account.done), ("Not done", account.undone))
         return Note(
             marker,
@@ -229,7 +229,7 @@ class Messages:
         return Note(
             marker,
             sealed(
-                marker, f"**amends: {_STANDS[now.status]}.**{cycles}", self._words.line(now.why, 1_000),
+                marker, f"**amends: {self._stands()}.**{cycles}", self._words.line(now.why, 1_000),
                 f"Next: {self._words.line(now.next, 500)}", f"Items: {items}." if items else "",
                 f"Spent: {self._cost()}.",
                 f"`{POLICY_FILE}`: {self._wrong('', now.policy_error)}" if now.policy_error else "",
@@ -238,10 +238,19 @@ class Messages:
             ),
         )  # fmt: skip
 
+    def _stands(self) -> str:
+        return "waiting, fixing is off" if self._off() else _STANDS[self._now.status]
+
+    def _off(self) -> bool:
+        """Whether nobody works on it although it looks so: a push needs no model, all before it does."""
+        return bool(self._now.fixing_off) and self._now.status in {Status.SETTLING, Status.COLLECTING, Status.FIXING}
+
     def label(self) -> Label | None:
         """The one label of ours that the pull request bears now."""
         if self._now.closed:
             return None
+        if self._off():
+            return WAITING
         return READY if self._now.finished in {"approved", "ready"} else _LABELS[self._now.status]
 
     # --- elsewhere ---------------------------------------------------------------------------------------------------

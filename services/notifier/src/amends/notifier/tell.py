@@ -24,6 +24,7 @@ from amends.common.events import (
     CommandRefused,
     CycleFinished,
     Escalated,
+    FixFailed,
     FixRequested,
     LoopFinished,
     LoopPaused,
@@ -105,7 +106,7 @@ class Teller:
             match event.fact:
                 case CycleFinished() | ReviewRequested() | Escalated() | LoopFinished() | LoopPaused() as fact:
                     await self._tell(event, fact)
-                case FixRequested():
+                case FixRequested() | FixFailed():
                     await self._show(event)
                 case CommandAccepted() | CommandRefused() as fact:
                     await self._answer(event, fact)

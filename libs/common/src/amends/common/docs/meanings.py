@@ -64,6 +64,7 @@ MEANINGS = {
     # policy
     "request": "the id of the request that changed it",
     "values": "what this layer sets",
+    "unset": "what comes from the layer below again",
     "blob": "the sha256 of the file's content",
     "PolicyObserved.blob": "git's id of the file",
     "error": "what went wrong",
