@@ -247,11 +247,11 @@ class Notifier(Section):
 
 
 class Slack(Section):
-    """Where to say in Slack what a human has to know: an incoming webhook, or a bot's token and a channel."""
+    """Where to say in Slack what a human has to know: an incoming webhook, or a bot's token and a channel's id."""
 
     webhook: SecretStr = SecretStr("")
     token: SecretStr = SecretStr("")
-    channel: Annotated[str, Field(pattern=r"^[A-Za-z0-9#_.-]{0,100}$")] = ""
+    channel: Annotated[str, Field(pattern=r"^([A-Z][A-Z0-9]{1,30})?$")] = ""  # its id: nothing is read by a name
     api_url: Address = "https://slack.com/api"
 
     @model_validator(mode="after")

@@ -64,6 +64,7 @@ MEANINGS = {
     # policy
     "request": "the id of the request that changed it",
     "values": "what this layer sets",
+    "unset": "what comes from the layer below again",
     "blob": "the sha256 of the file's content",
     "PolicyObserved.blob": "git's id of the file",
     "error": "what went wrong",
@@ -76,6 +77,9 @@ MEANINGS = {
     "rejecting": "the accounts whose rejection stands",
     "closed": "item versions that have a verdict already",
     "expects": "the forge's ids of texts that are known to exist: a collection without them is incomplete",
+    "questions": "what a human was asked about items, and has answered since",
+    "answers": "the other items that hold the answer",
+    "beside": "the items that the same answer of a human settles",
     "texts": "the sha256 of the blob with all texts",
     "FixRequested.texts": "feedback whose text came with a fact and is not on the forge",
     "rules": "the policy in force for the whole cycle",
