@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -118,3 +119,12 @@ def reports(**verdicts: str | tuple[str, ...]) -> Says:
 def last_result(asked: Asked) -> str:
     """What the last tool answered."""
     return str(asked.results()[-1]["content"])
+
+
+def told(book: Book, transcript: str | None) -> list[Any]:
+    """The links of a transcript, the first one first."""
+    links: list[Any] = []
+    while transcript is not None:
+        links.insert(0, json.loads(book.log.blob(transcript) or b""))
+        transcript = links[0]["before"]
+    return links

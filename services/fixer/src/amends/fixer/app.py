@@ -24,6 +24,7 @@ from amends.common.worker import Worker
 from amends.fixer.attempt import Means
 from amends.fixer.dialogue import Model
 from amends.fixer.fixing import Slot
+from amends.fixer.record import Records
 from amends.fixer.sandbox import SandboxUnavailable
 from amends.fixer.walls import Walled
 from amends.fixer.workspaces import Workspaces
@@ -53,7 +54,8 @@ def means(settings: Settings, client: Client, recorder: Recorder, walls: Walled,
     return Means(
         recorder=recorder, client=client, access=Access(client, CLONING),
         repositories=Repositories(root / "repositories"), workspaces=Workspaces(root / "workspaces"),
-        spare=Workspaces(root / "base"), sandbox=walls, trouble=walls.tried, model=model,
+        spare=Workspaces(root / "base"), records=Records(root / "attempts", recorder.put),
+        sandbox=walls, trouble=walls.tried, model=model,
         secrets=settings.secrets,
     )  # fmt: skip
 

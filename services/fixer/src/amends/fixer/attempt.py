@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from amends.common.answers import Go, Recorder, Stop
 from amends.common.envelope import Event
@@ -14,8 +14,10 @@ from amends.common.feedback import Feedback, from_blob
 from amends.common.git import Access, Repositories
 from amends.common.github.client import Client
 from amends.common.policy import Policy
-from amends.fixer.agent import Run, Stopped, transcript
-from amends.fixer.dialogue import Model
+from amends.fixer.agent import Stopped
+from amends.fixer.dialogue import Json, Model
+from amends.fixer.ledger import Ledger
+from amends.fixer.record import Record, Records
 from amends.fixer.sandbox import Sandbox
 from amends.fixer.workspaces import Workspaces
 
@@ -42,10 +44,19 @@ class Means:
     repositories: Repositories
     workspaces: Workspaces
     spare: Workspaces
+    records: Records
     sandbox: Sandbox
     trouble: Callable[[], Awaitable[str]]
     model: Model | None = None
     secrets: tuple[str, ...] = ()
+
+
+class Agent(Protocol):
+    """Whoever thinks: what it cost, and what it said that is not in the record yet."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+    def unsaid(self) -> Sequence[Json]: ...
 
 
 @dataclass
@@ -55,8 +66,13 @@ class Attempt:
     means: Means
     event: Event
     fetched: CommentsFetched
-    run: str
-    agent: Run | None = None
+    record: Record
+    agent: Agent | None = None
+
+    @property
+    def run(self) -> str:
+        """In which life of ours."""
+        return self.record.line.run
 
     @property
     def rules(self) -> Policy:
@@ -66,13 +82,11 @@ class Attempt:
     @property
     def usage(self) -> Usage:
         """What it cost so far."""
-        return self.agent.usage if self.agent else Usage()
+        return self.agent.ledger.usage if self.agent else Usage()
 
     async def transcript(self) -> str | None:
-        """Where everything that was said is kept."""
-        if self.agent is None:
-            return None
-        return await self.means.recorder.put(json.dumps(transcript(self.agent), ensure_ascii=False).encode())
+        """Where what was said last is kept, which leads to all that was said before."""
+        return None if self.agent is None else await self.record.said(rest=self.agent.unsaid())
 
     async def items(self) -> Sequence[Feedback]:
         """What people said."""

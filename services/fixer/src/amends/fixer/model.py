@@ -11,6 +11,8 @@ import random
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Self, cast
 
@@ -45,6 +47,16 @@ class Again(Exception):
         self.failed = failed
 
 
+@dataclass
+class _Asking:
+    """A turn that is asked for, until when, and what was spent on replies that broke off."""
+
+    opening: Opening
+    messages: Sequence[Json]
+    end: float
+    lost: Tokens = field(default_factory=Tokens)
+
+
 class Claude:
     """A model behind the Messages API."""
 
@@ -68,41 +80,57 @@ class Claude:
         """What it is called where prices are."""
         return self._settings.name
 
+    @property
+    def longest(self) -> int:
+        """The longest reply, in tokens."""
+        return self._settings.max_tokens
+
     async def turn(self, opening: Opening, messages: Sequence[Json], seconds: float) -> Reply:
         """The next turn; raises TurnFailed, `limits` when the time is up."""
-        end = time.monotonic() + seconds
+        asking = _Asking(opening, messages, time.monotonic() + seconds)
         try:
             async with asyncio.timeout(seconds):
-                return await self._tried(opening, messages, end)
+                reply = await self._tried(asking)
         except TimeoutError:
-            raise TurnFailed(Failure.LIMITS, "the time for the agent is up") from None
+            failed = TurnFailed(Failure.LIMITS, "the time for the agent is up")
+            failed.tokens = asking.lost
+            raise failed from None
+        except TurnFailed as failed:
+            failed.tokens = asking.lost
+            raise
+        return replace(reply, tokens=reply.tokens + asking.lost)
 
-    async def _tried(self, opening: Opening, messages: Sequence[Json], end: float) -> Reply:
+    async def _tried(self, asking: _Asking) -> Reply:
         pause = self._settings.first_pause
         for left in reversed(range(self._settings.tries)):
             try:
-                return _reply(await self._once(opening, messages))
+                return _reply(await self._once(asking))
             except Again as again:
                 wait = max(again.failed.retry_after, random.uniform(pause / 2, pause))  # noqa: S311 - spreads a herd
-                if not left or wait > min(_LONGEST_WAIT, end - time.monotonic()):
+                if not left or wait > min(_LONGEST_WAIT, asking.end - time.monotonic()):
                     raise again.failed from again
                 await asyncio.sleep(wait)
                 pause *= 2
         raise AssertionError("the last try returns or raises")
 
-    async def _once(self, opening: Opening, messages: Sequence[Json]) -> Message:
+    async def _once(self, asking: _Asking) -> Message:
         try:
             async with self._client.messages.stream(
                 model=self._settings.name,
                 max_tokens=self._settings.max_tokens,
-                system=[{"type": "text", "text": opening.system, "cache_control": _CACHED}],
-                tools=cast("Any", opening.tools),
-                messages=cast("Any", messages),
+                system=[{"type": "text", "text": asking.opening.system, "cache_control": _CACHED}],
+                tools=cast("Any", asking.opening.tools),
+                messages=cast("Any", asking.messages),
                 thinking={"type": "adaptive"},
                 output_config={"effort": self._settings.effort},
                 cache_control=_CACHED,
             ) as stream:
-                return await stream.get_final_message()
+                try:
+                    return await stream.get_final_message()
+                except BaseException:
+                    with suppress(AssertionError):  # nothing had come yet
+                        asking.lost += _tokens(stream.current_message_snapshot)
+                    raise
         except anthropic.APIStatusError as error:
             raise _meant(error) from error
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
@@ -141,14 +169,13 @@ def _ours(said: str) -> Failure:
     return Failure.LIMITS if _TOO_LONG.search(said) else Failure.MALFORMED
 
 
-def _reply(message: Message) -> Reply:
+def _tokens(message: Message) -> Tokens:
     usage = message.usage
-    tokens = Tokens(
-        usage.input_tokens,
-        usage.cache_creation_input_tokens or 0,
-        usage.cache_read_input_tokens or 0,
-        usage.output_tokens,
-    )
+    written, read = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
+    return Tokens(usage.input_tokens, written, read, usage.output_tokens)
+
+
+def _reply(message: Message) -> Reply:
     stop = _STOPS.get(message.stop_reason, "end")
     calls, words = [], []
     for block in message.content:
@@ -157,4 +184,4 @@ def _reply(message: Message) -> Reply:
         elif block.type == "text":
             words.append(block.text)
     said: Json = {"role": "assistant", "content": [block.to_dict(mode="json") for block in message.content]}
-    return Reply(said, stop, tuple(calls), "\n".join(words), tokens)
+    return Reply(said, stop, tuple(calls), "\n".join(words), _tokens(message))

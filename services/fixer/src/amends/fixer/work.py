@@ -18,10 +18,11 @@ from amends.common.gate import Altered, Objection, Rules
 from amends.common.gate.hunks import claimed
 from amends.common.git import Repository
 from amends.fixer import standing, suggestions
-from amends.fixer.agent import Around, Limits, Run, Stopped, Wanted
+from amends.fixer.agent import Around, Run, Stopped, Wanted
 from amends.fixer.attempt import Attempt, Means
 from amends.fixer.brief import Setting, brief, named
 from amends.fixer.dialogue import Model
+from amends.fixer.ledger import Ledger, Limits
 from amends.fixer.proof import Checks, Proof, separated
 from amends.fixer.sources import Source, contents, requirements
 from amends.fixer.tools import Toolbox
@@ -152,9 +153,10 @@ class Work:
         setting = Setting(self.of.title, rules.custom_prompt, rules.checks, agreed, proposed)
         told = brief(named(plan.rest), files, setting, secrets.token_hex(16))
         limits = Limits(budget.turns, budget.tokens, round(budget.run_usd * 1_000_000), budget.agent_seconds)
-        around = self._around(model, workspace, proof)
-        self.attempt.agent = Run(Wanted(told.tasks, told.text, rules.severity_threshold), limits, around)
-        said = await self.attempt.agent.verdicts()
+        wanted = Wanted(told.tasks, told.text, rules.severity_threshold)
+        run = Run(wanted, Ledger(limits, self.attempt.record), self._around(model, workspace, proof))
+        self.attempt.agent = run
+        said = await run.verdicts()
         return [_joined(one, plan.beside.get(one.item)) for one in said]
 
     def _around(self, model: Model, workspace: Workspace, proof: Proof) -> Around:
