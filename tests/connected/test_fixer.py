@@ -16,8 +16,8 @@ from amends.cli.child import fixing as child_fixing
 from amends.comment_fetcher.app import fetching
 from amends.common.bus.reporter import NatsRecorder
 from amends.common.policy import Overrides
-from amends.common.sections import Fetcher, Gateway, Model
-from amends.common.settings import Settings
+from amends.common.sections import Agent, Fetcher, Gateway, Model
+from amends.common.settings import Settings, read
 from amends.doubles.model import ModelDouble, Says
 from amends.evaluator.app import run
 from amends.publisher.app import publishing
@@ -93,8 +93,12 @@ async def test_rel_04_a_fixer_that_is_killed_in_the_middle_leaves_one_commit(
 def test_inv_21_the_child_is_told_what_it_needs_and_nothing_else(tmp_path: Path) -> None:
     hooks = Gateway(webhook_secrets=(SecretStr("hook-secret"),))
     model = Model(api_key=SecretStr("model-key"))
-    known = Settings(data_dir=tmp_path, gateway=hooks, model=model, database="postgresql://amends:pw@db/amends")
+    known = Settings(
+        data_dir=tmp_path, gateway=hooks, model=model, database="postgresql://amends:pw@db/amends",
+        agent=Agent(command=("claude", "-p")),
+    )  # fmt: skip
     said = environment(known, "nats://fixer:x@127.0.0.1:1")
     assert said["AMENDS_MODEL_API_KEY"] == "model-key"
+    assert read(said, tmp_path / "none.toml").agent.command == ("claude", "-p")
     assert not {"hook-secret", "postgresql://amends:pw@db/amends"} & set(said.values())
     assert {name for name in said if not name.startswith("AMENDS_")} <= {*os.environ}

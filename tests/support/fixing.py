@@ -15,9 +15,8 @@ from amends.common.policy import Overrides
 from amends.common.settings import Settings
 from amends.common.worker import addressed
 from amends.doubles.model import Asked, ModelDouble, Says, Uses, calls
-from amends.fixer.app import means
+from amends.fixer.app import means, thinker
 from amends.fixer.fixing import Slot
-from amends.fixer.model import Claude
 from amends.fixer.walls import Walled
 from tests.support.book import Book
 from tests.support.fetching import RULES, BookRecorder, Desk, at_work
@@ -81,8 +80,8 @@ async def fixing(
     known = Settings.model_validate(said | ({"model": model_settings(double)} if double else {}))
     async with AsyncExitStack() as stack:
         desk = await stack.enter_async_context(at_work(book, scene, rules))
-        claude = await stack.enter_async_context(Claude(known.model)) if double else None
-        around = means(known, desk.client, BookRecorder(book, "fixer"), Walled(known.sandbox), claude)
+        thinks = await stack.enter_async_context(thinker(known))
+        around = means(known, desk.client, BookRecorder(book, "fixer"), Walled(known.sandbox), thinks)
         yield Bench(desk, Slot(around, "fixer/0", "run-1"), folder)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amends.common.log import Log
     from amends.common.settings import Settings
     from amends.evaluator.audit import Audit
+    from amends.fixer.walls import Walled
 
 SECOND = 1_000_000
 SAMPLES = 1_000
@@ -163,10 +164,26 @@ def _of_the_fixer(known: Settings) -> list[Check]:
     trouble = asyncio.run(walls.tried())
     found, _, remedy = trouble.rpartition(": ")
     checks = [Check("sandbox", "warn", found, remedy) if trouble else Check("sandbox", "ok", "it holds: canaries stay")]
+    if known.agent.command and not trouble:
+        checks.append(_of_the_command(known, walls))
     if os.geteuid() == 0:
         remedy = "run the fixer as a user of its own: the kernel does not count the processes of root"
         checks.append(Check("user", "warn", "this is root", remedy))
     return checks
+
+
+def _of_the_command(known: Settings, walls: Walled) -> Check:
+    import asyncio
+
+    from amends.fixer.commanded import missing
+
+    words = known.agent.command
+    if trouble := asyncio.run(missing(words, walls)):
+        found, _, remedy = trouble.partition(": install")
+        return Check("agent", "warn", found, f"install{remedy}")
+    if not known.model.known:
+        return Check("agent", "warn", f"{words[0]} has no model", "set model.api_key: the broker adds it outside")
+    return Check("agent", "ok", f"{words[0]} is there inside the sandbox")
 
 
 # --- every event -----------------------------------------------------------------------------------------------------

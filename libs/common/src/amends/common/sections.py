@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -153,6 +154,25 @@ class Model(Section):
     def known(self) -> bool:
         """Whether there is one."""
         return bool(self.api_key.get_secret_value())
+
+
+class Agent(Section):
+    """Who works on what is more than a suggestion: nothing is our own agent, else a command, as a list or as one text.
+
+    `{task}` and `{report}` in it stand for the paths of the task and of the report inside the sandbox.
+    """
+
+    command: tuple[Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]+$")], ...] = ()
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _words(cls, said: object) -> object:
+        if not isinstance(said, str):
+            return said
+        try:
+            return tuple(shlex.split(said))
+        except ValueError as error:
+            raise ValueError(f"{error}: write it as a shell would read it, or as a list of words") from error
 
 
 class Sandbox(Section):

@@ -9,12 +9,13 @@ from typing import Protocol
 
 from amends.common.answers import Go, Recorder, Stop
 from amends.common.envelope import Event
-from amends.common.events import CommentsFetched, Failure, Usage
+from amends.common.events import CommentsFetched, Failure, Usage, Verdict
 from amends.common.feedback import Feedback, from_blob
 from amends.common.git import Access, Repositories
 from amends.common.github.client import Client
 from amends.common.policy import Policy
 from amends.fixer.agent import Stopped
+from amends.fixer.commanded import Outside
 from amends.fixer.dialogue import Json, Model
 from amends.fixer.ledger import Ledger
 from amends.fixer.record import Record, Records
@@ -35,6 +36,7 @@ _STOPS = {
 class Means:
     """What a fixer works with. `trouble` says why no sandbox holds here: then no code of anybody runs.
 
+    It thinks with a model, or has somebody `outside` think.
     `spare` are workspaces for a look at the base; `secrets` what nobody may see in a change.
     """
 
@@ -48,15 +50,27 @@ class Means:
     sandbox: Sandbox
     trouble: Callable[[], Awaitable[str]]
     model: Model | None = None
+    outside: Outside | None = None
     secrets: tuple[str, ...] = ()
+
+    @property
+    def thinks(self) -> bool:
+        """Whether there is anybody for what is more than a suggestion."""
+        return self.model is not None or self.outside is not None
 
 
 class Agent(Protocol):
-    """Whoever thinks: what it cost, and what it said that is not in the record yet."""
+    """Whoever thinks, with the accounts of it."""
 
-    @property
-    def ledger(self) -> Ledger: ...
-    def unsaid(self) -> Sequence[Json]: ...
+    ledger: Ledger
+
+    async def verdicts(self) -> tuple[Verdict, ...]:
+        """Work until each task has one; raises Stopped."""
+        ...
+
+    def unsaid(self) -> Sequence[Json]:
+        """What was said and is not in the record yet."""
+        ...
 
 
 @dataclass

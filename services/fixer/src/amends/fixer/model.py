@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 from typing import Any, Self, cast
 
 import anthropic
@@ -23,6 +21,7 @@ from anthropic.types import Message
 from amends.common.events import Failure
 from amends.common.sections import Model as Settings
 from amends.fixer.dialogue import Call, Json, Opening, Reply, Stop, Tokens, TurnFailed
+from amends.fixer.meaning import Fault, meaning
 
 _CACHED: Any = {"type": "ephemeral"}
 _LONGEST_WAIT = 60.0  # a limit that asks for more ends the attempt: nobody holds a slot for it
@@ -35,8 +34,6 @@ _STOPS: dict[str | None, Stop] = {
     "model_context_window_exceeded": "context",
     "pause_turn": "paused",
 }
-_SPENT = re.compile(r"credit balance|spend|billing|usage limit", re.IGNORECASE)
-_TOO_LONG = re.compile(r"prompt is too long|too many tokens|context", re.IGNORECASE)
 
 
 class Again(Exception):
@@ -140,33 +137,11 @@ class Claude:
 
 
 def _meant(error: anthropic.APIStatusError) -> Again | TurnFailed:
-    """What an answer that is none means. Within a stream that began well the status is 200 and only the type counts."""
-    said = f"{error.status_code} {error.type or ''}: {error.api_message or error.message}"[:400]
-    after = error.response.headers.get("retry-after")
-    wait = float(after) if after and re.fullmatch(r"\d+(\.\d+)?", after) else 0.0
-    if (
-        error.type == "billing_error"
-        or error.status_code == HTTPStatus.PAYMENT_REQUIRED
-        or (not after and _SPENT.search(said))
-    ):
-        return TurnFailed(Failure.MODEL_SPEND, said)
-    if error.error_code == "enforced_spend_limit_reached":
-        return TurnFailed(Failure.MODEL_SPEND, said)
-    if error.type in ("overloaded_error", "api_error", "timeout_error") or error.status_code in (408, 409):
-        return Again(TurnFailed(Failure.MODEL_OVERLOADED, said, wait))
-    if error.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-        limited = TurnFailed(Failure.MODEL_OVERLOADED, said, wait)
-        return Again(limited) if after else limited
-    if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Again(TurnFailed(Failure.MODEL_OVERLOADED, said, wait))
-    return TurnFailed(_REFUSALS.get(error.status_code) or _ours(said), said)
-
-
-_REFUSALS = {401: Failure.MODEL_AUTH, 403: Failure.MODEL_AUTH, 404: Failure.MODEL_UNKNOWN, 413: Failure.LIMITS}
-
-
-def _ours(said: str) -> Failure:
-    return Failure.LIMITS if _TOO_LONG.search(said) else Failure.MALFORMED
+    said, after = error.api_message or error.message, error.response.headers.get("retry-after") or ""
+    fault = Fault(error.status_code, error.type or "", said, error.error_code or "", after)
+    meant = meaning(fault)
+    failed = TurnFailed(meant.reason, fault.said, meant.wait)
+    return Again(failed) if meant.passes else failed
 
 
 def _tokens(message: Message) -> Tokens:

@@ -70,6 +70,7 @@ class ModelDouble:
     asked: list[Asked] = field(default_factory=list)
     script: deque[Scripted] = field(default_factory=deque)
     always: Scripted | None = None
+    models: tuple[str, ...] = (MODEL,)
 
     def __post_init__(self) -> None:
         self._socket = listening(self.port)
@@ -102,7 +103,7 @@ class ModelDouble:
 
     async def _message(self, request: Request, send: Send) -> None:
         asked = Asked(request.json(), dict(request.headers))
-        if (wrong := _wrong(asked)) is not None:
+        if (wrong := _wrong(asked, self.models)) is not None:
             await write(send, _denied(wrong))
             return
         before = self.asked[-1] if self.asked else None
@@ -175,12 +176,12 @@ def _usage(asked: Asked, before: Asked | None, reply: Says) -> Json:
     }
 
 
-def _wrong(asked: Asked) -> Denies | None:
+def _wrong(asked: Asked, models: tuple[str, ...]) -> Denies | None:
     """What the API itself would not take."""
     body = asked.body
     if KEY not in asked.headers.get("authorization", "") and asked.headers.get("x-api-key") != KEY:
         return Denies(401, "authentication_error", "invalid x-api-key")
-    if body.get("model") != MODEL:
+    if body.get("model") not in models:
         return Denies(404, "not_found_error", f"model: {body.get('model')}")
     if not isinstance(body.get("max_tokens"), int):
         return Denies(400, "invalid_request_error", "max_tokens: Field required")
