@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -10,11 +10,14 @@ import pytest
 from amends.common.delivery import Later
 from amends.common.envelope import Event
 from amends.common.events import Failure, FixFailed, Usage
+from amends.common.metrics import REGISTRY
 from amends.doubles.model import ModelDouble, Says
+from amends.fixer import measures
 from amends.fixer.dialogue import Tokens
 from amends.fixer.record import Line, Record, Records
 from tests.support.asynchronous import asynchronous, until
 from tests.support.book import Book
+from tests.support.command import called, lines
 from tests.support.fixing import Bench, edits, fixing, told, triages
 from tests.support.github import Scene
 
@@ -109,3 +112,42 @@ async def test_a_turn_goes_on_while_nobody_keeps_words_and_they_are_kept_later(t
 
 
 LINK = b'{"before": null, "said": [{"role": "user"}, {"role": "assistant"}], "tokens": null}'
+
+
+@asynchronous
+async def test_what_was_said_can_be_read_turn_by_turn(
+    sqlite_url: str, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    with closing(Book(sqlite_url)) as book:
+        async with cut_off(book, scene, tmp_path, double) as (bench, event):
+            await bench.again().fix(event)
+        pos = next(one.pos for one in book.events() if isinstance(one.fact, FixFailed))
+    said = called("events", "transcript", str(pos), "--database", sqlite_url, "-o", "text").output
+    assert said.index("You amend a pull request") < said.index('"name": "triage"') < said.index('"name": "edit"')
+    assert "20 said]" in said
+    told = lines(called("events", "transcript", str(pos), "--database", sqlite_url).stdout)
+    assert [one["role"] for one in told if "role" in one] == ["user", "assistant", "user", "assistant"]
+    none = called("events", "transcript", "1", "--database", sqlite_url)
+    assert (none.exit_code, "has no transcript" in none.output) == (1, True)
+
+
+def test_only_what_is_there_is_counted_as_a_metric() -> None:
+    before = REGISTRY.get_sample_value("amends_llm_tokens_total", {"model": "other", "kind": "said"}) or 0
+    measures.turned("made-up-by-somebody", Tokens(said=5))
+    measures.turned("claude-sonnet-5-5-20261001", Tokens(fresh=1_000_000))
+    assert REGISTRY.get_sample_value("amends_llm_tokens_total", {"model": "other", "kind": "said"}) == before + 5
+    assert (REGISTRY.get_sample_value("amends_llm_cost_usd_total", {"model": "claude-sonnet-5-5"}) or 0) >= 2
+
+
+@asynchronous
+async def test_attempts_are_counted_by_how_they_end(
+    sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    def counted(result: str) -> float:
+        return REGISTRY.get_sample_value("amends_fix_attempts_total", {"result": result}) or 0
+
+    before = counted("crashed")
+    async with cut_off(sqlite_book, scene, tmp_path, double) as (bench, event):
+        await bench.again().fix(event)
+    assert counted("crashed") == before + 1
+    assert REGISTRY.get_sample_value("amends_sandbox_available") == 1

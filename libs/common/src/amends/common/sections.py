@@ -188,10 +188,15 @@ class Sandbox(Section):
 
 
 class Fixer(Section):
-    """How many fixes at once, and where workspaces are (nothing: in the data directory)."""
+    """How many fixes at once, and where workspaces are (nothing: in the data directory).
+
+    `requirements` are the files in which repositories say what they want: folders (`docs/spec/`: the `.md` files in
+    it) and patterns of paths (`REQUIREMENTS.md`, `*/spec.txt`).
+    """
 
     slots: Annotated[int, Field(ge=1, le=50)] = 2
     directory: Path | None = None
+    requirements: Annotated[tuple[Line, ...], Field(max_length=50)] = (".specify/",)
 
 
 class Notifier(Section):

@@ -76,6 +76,7 @@ def means(
         repositories=Repositories(root / "repositories"), workspaces=Workspaces(root / "workspaces"),
         spare=Workspaces(root / "base"), records=Records(root / "attempts", recorder.put),
         sandbox=walls, trouble=walls.tried, secrets=settings.secrets,
+        requirements=settings.fixer.requirements,
         model=None if isinstance(thinks, Outside) else thinks, outside=thinks if isinstance(thinks, Outside) else None,
     )  # fmt: skip
 

@@ -37,7 +37,8 @@ class Means:
     """What a fixer works with. `trouble` says why no sandbox holds here: then no code of anybody runs.
 
     It thinks with a model, or has somebody `outside` think.
-    `spare` are workspaces for a look at the base; `secrets` what nobody may see in a change.
+    `spare` are workspaces for a look at the base; `secrets` what nobody may see in a change;
+    `requirements` where repositories keep theirs.
     """
 
     recorder: Recorder
@@ -52,6 +53,7 @@ class Means:
     model: Model | None = None
     outside: Outside | None = None
     secrets: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
 
     @property
     def thinks(self) -> bool:

@@ -24,7 +24,7 @@ from amends.fixer.brief import Setting, brief, named
 from amends.fixer.commanded import Commanded
 from amends.fixer.ledger import Ledger, Limits
 from amends.fixer.proof import Checks, Proof, separated
-from amends.fixer.sources import Source, contents, requirements
+from amends.fixer.sources import Source, base_branch, contents, place, requirements
 from amends.fixer.tools import Toolbox
 from amends.fixer.workspaces import Workspace
 
@@ -157,7 +157,9 @@ class Work:
         self, workspace: Workspace, plan: Plan, files: Mapping[str, bytes], proof: Proof
     ) -> Sequence[Verdict]:
         rules, budget = self.attempt.rules, self.attempt.rules.budget
-        agreed, proposed = await requirements(self.repository, self.of)
+        at = place(self.attempt.event.loop)
+        onto = await base_branch(self.means.access, self.repository, at, self.of) if self.means.requirements else None
+        agreed, proposed = await requirements(self.repository, self.of, onto, self.means.requirements)
         begin = _REPORT if self.means.outside else Setting.begin
         setting = Setting(self.of.title, rules.custom_prompt, rules.checks, agreed, proposed, begin)
         told = brief(named(plan.rest), files, setting, secrets.token_hex(16))
