@@ -110,11 +110,11 @@ async def test_inv_28_a_weakened_test_is_refused(
 )
 @asynchronous
 async def test_inv_32_an_agent_that_bombs_and_fills_only_ends_its_own_command(
-    sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble, line: str, ended: str
+    sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble, bomb: tuple[str, str]
 ) -> None:
-    double.says(
-        triages(item_1="actionable"), run(line), run("rm -f fill*; echo alive"), reports(item_1="declined: No.")
-    )
+    line, ended = bomb
+    double.says(triages(item_1="actionable"), run(line), run("rm -f fill*; echo alive"))
+    double.always = reports(item_1="declined: No.")
     bounds = {"seconds": 1 if "time" in ended else 15, "disk_mb": 64, "processes": 20}
     async with fixing(sqlite_book, scene, tmp_path, double, RULES, sandbox=bounds) as bench:
         scene.pull.comment("bob", "Better.", path="app.py", line=10)
