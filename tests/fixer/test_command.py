@@ -205,7 +205,9 @@ async def test_rel_10_what_the_model_cannot_is_told_from_what_the_command_did_no
     commanded: Place, always: Step, reason: Failure
 ) -> None:
     commanded.double.always = always
-    assert (await commanded.failed()).reason is reason
+    fact = await commanded.failed()
+    assert fact.reason is reason
+    assert (fact.usage.usd_micro > 0) is not isinstance(always, Denies)  # nobody pays for an error
 
 
 @asynchronous
