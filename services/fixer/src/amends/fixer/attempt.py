@@ -84,6 +84,7 @@ class Attempt:
     fetched: CommentsFetched
     record: Record
     agent: Agent | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def run(self) -> str:

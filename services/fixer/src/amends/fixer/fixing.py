@@ -66,7 +66,8 @@ class Slot:
             log.info("an attempt ended without a fix", extra=words)
             measures.ended(stopped.reason, time.monotonic() - began, attempt.usage)
             kept = await attempt.transcript()
-            return [_failed(fetched, self.run, stopped, attempt.usage, kept)]
+            failed = _failed(fetched, self.run, stopped, attempt.usage, kept)
+            return [failed.model_copy(update={"notes": attempt.notes})]
         measures.ended(measures.PREPARED, time.monotonic() - began, attempt.usage)
         return [fact]
 
@@ -109,8 +110,9 @@ class Slot:
                 items = await attempt.items()
                 at = place(attempt.event.loop)
                 repository = self.means.repositories.of(at.repo)
-                of = await source(self.means.client, self.means.access, repository, at, attempt.fetched)
-                return await Work(attempt, repository, of).prepared(items)
+                async with repository.used():
+                    of = await source(self.means.client, self.means.access, repository, at, attempt.fetched)
+                    return await Work(attempt, repository, of).prepared(items)
         except TimeoutError:
             raise Stopped(Failure.LIMITS, "the time for an attempt is up") from None
         except WorkspaceLost as error:

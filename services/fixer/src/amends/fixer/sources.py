@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from pydantic import TypeAdapter
 from amends.common.delivery import Later, Never
 from amends.common.events import CommentsFetched, Failure
 from amends.common.git import Access, Entry, GitFailed, Remote, Repository
+from amends.common.git.remotely import Broken, Unsafe
+from amends.common.git.repository import broken
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.models import Pull
@@ -52,8 +54,7 @@ async def source(client: Client, access: Access, repository: Repository, at: Pla
     async with _foreseen():
         live = await _live(await client.repository(at.repo), at)
         _fit(live, at, of)
-        await _here(access, repository, at, [of.head])
-        return Source(live.title, of.head, live.base.ref, await repository.tree(of.head))
+        return await _read(access, repository, at, (live, of.head))
 
 
 async def base_branch(access: Access, repository: Repository, at: Place, of: Source) -> str | None:
@@ -77,8 +78,24 @@ async def _foreseen() -> AsyncIterator[None]:
         raise Stopped(Failure.GITHUB_UNAVAILABLE, str(error), error.delay) from error
     except (Missing, Denied) as error:
         raise Stopped(Failure.ACCESS_LOST, str(error)) from error
-    except GitFailed as error:
+    except Unsafe as error:
+        raise Stopped(Failure.REFUSED, f"git does not take the repository over: {error}") from error
+    except (Broken, GitFailed) as error:
         raise Stopped(Failure.WORKSPACE_LOST, str(error)) from error
+
+
+async def _read(access: Access, repository: Repository, at: Place, of: tuple[Pull, str]) -> Source:
+    """The files of the head, from a copy that is made anew if it turns out to be broken."""
+    live, head = of
+    try:
+        await _here(access, repository, at, [head])
+        return Source(live.title, head, live.base.ref, await repository.tree(head))
+    except (Broken, GitFailed) as error:
+        if not isinstance(error, Broken) and not broken(error):
+            raise
+        await repository.renew(str(error))
+    await _here(access, repository, at, [head])
+    return Source(live.title, head, live.base.ref, await repository.tree(head))
 
 
 async def _live(reach: Reach, at: Place) -> Pull:
@@ -112,8 +129,10 @@ async def _here(access: Access, repository: Repository, at: Place, commits: Iter
 
 async def contents(repository: Repository, tree: Mapping[str, Entry], paths: Iterable[str]) -> dict[str, bytes]:
     """The bytes of these paths, as far as they are regular files."""
-    found = {path: tree[path] for path in paths if path in tree and tree[path].mode in _PLAIN}
-    return {path: await repository.read(entry.blob) for path, entry in found.items()}
+    found = {path: tree[path].blob for path in paths if path in tree and tree[path].mode in _PLAIN}
+    async with aclosing(repository.contents(dict.fromkeys(found.values()))) as read:
+        kept = {blob: content async for blob, content in read}
+    return {path: kept[blob] for path, blob in found.items()}
 
 
 async def requirements(
