@@ -117,7 +117,7 @@ MEANINGS = {
     "tokens": "the model's tokens",
     "usd_micro": "millionths of a dollar",
     "seconds": "how long it took",
-    "transcript": "the sha256 of the blob with the agent's log",
+    "transcript": "the sha256 of the blob with the agent's last words; each such blob names the one `before` it",
     "retry_after": "seconds after which trying again makes sense",
     "sha": "the commit",
     "adopted": "whether the commit was found on the branch, of an earlier attempt of ours",
