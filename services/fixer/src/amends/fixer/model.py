@@ -18,6 +18,7 @@ import anthropic
 import httpx2
 from anthropic.types import Message
 
+from amends.common.effects import effect
 from amends.common.events import Failure
 from amends.common.sections import Model as Settings
 from amends.fixer.dialogue import Call, Json, Opening, Reply, Stop, Tokens, TurnFailed
@@ -92,23 +93,27 @@ class Claude:
 
     async def _once(self, opening: Opening, messages: Sequence[Json]) -> Message:
         try:
-            async with self._client.messages.stream(
-                model=self._settings.name,
-                max_tokens=self._settings.max_tokens,
-                system=[{"type": "text", "text": opening.system, "cache_control": _CACHED}],
-                tools=cast("Any", opening.tools),
-                messages=cast("Any", messages),
-                thinking={"type": "adaptive"},
-                output_config={"effort": self._settings.effort},
-                cache_control=_CACHED,
-            ) as stream:
-                return await stream.get_final_message()
+            with effect("model", messages):
+                return await self._said(opening, messages)
         except anthropic.APIStatusError as error:
             raise _meant(error) from error
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
             raise Again(TurnFailed(Failure.MODEL_OVERLOADED, f"{type(error).__name__}: {error}")) from error
         except (anthropic.APIError, ValueError) as error:  # a reply that is none, or a call that is no JSON
             raise Again(TurnFailed(Failure.MALFORMED, f"the reply cannot be read: {error}"[:400])) from error
+
+    async def _said(self, opening: Opening, messages: Sequence[Json]) -> Message:
+        async with self._client.messages.stream(
+            model=self._settings.name,
+            max_tokens=self._settings.max_tokens,
+            system=[{"type": "text", "text": opening.system, "cache_control": _CACHED}],
+            tools=cast("Any", opening.tools),
+            messages=cast("Any", messages),
+            thinking={"type": "adaptive"},
+            output_config={"effort": self._settings.effort},
+            cache_control=_CACHED,
+        ) as stream:
+            return await stream.get_final_message()
 
 
 def _meant(error: anthropic.APIStatusError) -> Again | TurnFailed:
