@@ -72,7 +72,8 @@ async def fixing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIte
             model = await stack.enter_async_context(Claude(settings.model))
         around = means(settings, client, recorder, walls, model)
         run = f"{os.getpid()}-{time.time_ns()}"
-        slots = [Slot(around, f"{settings.holder}/{number}", run) for number in range(settings.fixer.slots)]
+        holders = [f"{settings.holder}/{number}" for number in range(settings.fixer.slots)]
+        slots = [Slot(around, one, run, beside=tuple({*holders} - {one})) for one in holders]
         workers = [worker(settings, link, SERVICE, slot.fix, recorder) for slot in slots]
         fixer = Fixer(workers, walls)
         fixer.tasks += [asyncio.create_task(worker.run()) for worker in workers]
