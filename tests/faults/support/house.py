@@ -1,4 +1,4 @@
-"""The whole product, each service a process of its own, between doubles of all that is outside: and what may befall it."""
+"""The whole product, each service a process of its own, between doubles of all that is outside."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from amends.common.bus.consumers import Consumers
@@ -87,6 +88,7 @@ class House:
         self.database = f"sqlite:///{folder}/log.db"
         self.deaths: list[str] = []
         self.reborn: Callable[[str], Plan] | None = None
+        self.befalls: Callable[[], None] = lambda: None
         self._nursery = nursery
         self._lives: dict[str, Life] = {}
         self._settings = {f"AMENDS_{name.upper()}": str(value) for name, value in self._said().items()}
@@ -114,9 +116,9 @@ class House:
         """Start all of it: the evaluator first, and the rest once it accepts reports."""
         for service in SERVICES:
             self.start(service, plan(service))
-            self.until(lambda: self._is_up(service), f"{service} is up")
-        port = self._settings["AMENDS_GATEWAY_PORT"]
-        self.outside.github.webhooks.to(f"http://127.0.0.1:{port}/webhooks/github", SECRET, self.outside.scene.app)
+            self.until(partial(self._is_up, service), f"{service} is up")
+        hook = f"http://127.0.0.1:{self._port}/webhooks/github"
+        self.outside.github.webhooks.to(hook, SECRET, self.outside.scene.app)
         self.until(self._looked_around, "the comment-fetcher has looked around")
 
     def start(self, service: str, plan: Plan | None = None) -> None:
@@ -131,6 +133,14 @@ class House:
         self._lives.pop(service).kill()
         self.deaths.append(service)
         self.start(service, self.reborn(service) if self.reborn else None)
+
+    def linger(self, seconds: float = 0.2) -> None:
+        """The last word of a story may end somebody, too: the others are told of him when they notice."""
+        deadline = time.monotonic() + seconds
+        while not self.deaths and time.monotonic() < deadline:
+            self.mend()
+            time.sleep(0.01)
+        self.until(self.rests, "all rests again")
 
     def end(self) -> None:
         """All at once."""
@@ -175,6 +185,7 @@ class House:
         """Return as soon as something is so; what dies meanwhile is mended."""
         deadline = time.monotonic() + seconds
         while not reached():
+            self.befalls()
             if time.monotonic() > deadline:
                 raise TookTooLong(f"{what}: not within {seconds:g} s\n{self.standing()}")
             self.mend()

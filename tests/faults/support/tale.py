@@ -7,6 +7,7 @@ calls for a human, everywhere. He decides, rejects once more, and is asked again
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from amends.doubles.model import Asked
 from amends.doubles.model.script import Says, Uses, calls
@@ -63,4 +64,4 @@ def tell(house: House) -> None:
     """The whole story; each part begins when all that comes of the one before has come."""
     for part, facts in TALE:
         part(house)
-        house.until(lambda: house.rests(*facts), f"what comes of {part.__name__}")
+        house.until(partial(house.rests, *facts), f"what comes of {part.__name__}")

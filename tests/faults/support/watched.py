@@ -1,4 +1,4 @@
-"""What is watched in a process of the product: each end of each effect gets a name, is written down, and may be the end.
+"""What is watched in a process of the product: each end of each effect has a name, is written down, may be the last.
 
 A point is a service, a kind, a name, which time it was reached in this life of the process, and before or after.
 """
@@ -21,6 +21,8 @@ from amends.common.effects import When
 
 _NUMBER = re.compile(r"\b\d+\b")
 _QUERY = re.compile(r"\b(?:query|mutation)\s+(\w+)")
+# The longest are longer than a delivery may be silent: the event comes to somebody else meanwhile.
+_NAPS = (0.01, 0.05, 0.1, 0.2, 0.4, 3.0)
 _WRITES = ("STREAM.CREATE", "CONSUMER.CREATE")
 
 
@@ -78,7 +80,7 @@ class Watched:
             os.write(self._trace, f"{point}\n".encode())
             if point == self._end or self._random.random() < self._plan.fatal:
                 os.kill(os.getpid(), signal.SIGKILL)
-            nap = self._random.random() * 0.2 if self._random.random() < self._plan.slow else 0.0
+            nap = self._random.choice(_NAPS) if self._random.random() < self._plan.slow else 0.0
         time.sleep(nap)
 
 
