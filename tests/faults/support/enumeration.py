@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple, TypeVar
 
 from tests.faults.support.house import house
-from tests.faults.support.nursery import Nursery
+from tests.faults.support.nursery import Nursery, die_with_parent
 from tests.faults.support.outcome import Outcome, differences, outcome, wrong
 from tests.faults.support.processes import TookTooLong
 from tests.faults.support.tale import tell
@@ -98,13 +98,23 @@ def every(points: Sequence[Point], expected: Outcome) -> Iterator[Ended]:
 def spread(tell_of: Callable[[Given, Outcome], Told], given: Iterable[Given], expected: Outcome) -> Iterator[Told]:
     """What comes of each, told in as many processes as there are processors."""
     lanes = int(os.environ.get("AMENDS_LANES", "0")) or os.cpu_count() or 2
-    with ProcessPoolExecutor(lanes, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(lanes, multiprocessing.get_context("spawn"), die_with_parent) as pool:
         under_way = [pool.submit(tell_of, one, expected) for one in given]
         try:
             for one in as_completed(under_way):
                 yield one.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def moments(points: Sequence[Point]) -> list[Point]:
+    """Of points that are one moment the first: behind an effect and before the process's next one nothing happens."""
+    found: list[Point] = []
+    for service in dict.fromkeys(point.service for point in points):
+        own = [point for point in points if point.service == service]
+        pairs = zip([None, *own], own, strict=False)
+        found += [now for last, now in pairs if last is None or (last.when, now.when) != ("after", "before")]
+    return found
 
 
 def sample(points: Sequence[Point], size: int, seed: int) -> list[Point]:

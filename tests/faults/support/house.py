@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,11 +24,13 @@ from amends.common.bus.link import Link, Unanswered
 from amends.common.envelope import Event, event_of
 from amends.common.log import Log
 from amends.common.loop import Loop
+from amends.common.rows import TimerRow
 from amends.common.state import load
 from amends.doubles.github import GitHubDouble
 from amends.doubles.github.webhooks.post import Delivery
 from amends.doubles.model import ModelDouble
 from amends.doubles.model.double import KEY, MODEL
+from amends.evaluator.migrate import migrate
 from tests.faults.support.nursery import Child, Nursery
 from tests.faults.support.processes import TookTooLong, free_port
 from tests.faults.support.watched import Plan
@@ -86,6 +88,8 @@ class House:
         self.folder = folder
         self.outside = outside
         self.database = f"sqlite:///{folder}/log.db"
+        migrate(self.database)
+        self.log = Log(self.database)
         self.deaths: list[str] = []
         self.reborn: Callable[[str], Plan] | None = None
         self.befalls: Callable[[], None] = lambda: None
@@ -148,6 +152,11 @@ class House:
             life.kill()
         self._lives.clear()
 
+    def close(self) -> None:
+        """Let go of everything."""
+        self.end()
+        self.log.close()
+
     def mend(self) -> None:
         """Start again who has died, and have GitHub tell again what nobody took."""
         for service in [service for service, life in self._lives.items() if life.over]:
@@ -189,21 +198,18 @@ class House:
             if time.monotonic() > deadline:
                 raise TookTooLong(f"{what}: not within {seconds:g} s\n{self.standing()}")
             self.mend()
-            time.sleep(0.01)
+            time.sleep(0.02)
 
     def rests(self, *facts: str) -> bool:
         """Whether these are in the log, nothing is owed or under way, and nothing will come of itself."""
         webhooks = self.outside.github.webhooks.deliveries
         if any(one.outcome is None or (_failed(one) and one.id not in self._again) for one in webhooks):
             return False
-        if not Path(self.database.removeprefix("sqlite:///")).exists():
+        if self.log.outstanding() or any(_soon(timer) for timer in self.log.timers()):
             return False
-        with closing(Log(self.database)) as log:
-            types = [row.type for row in log.rows(0, 100_000)]
-            if log.outstanding() or log.timers(log.now()) or any(types.count(one) < facts.count(one) for one in facts):
-                return False
-            if any(timer.name.startswith(("settle", "retry")) for timer in log.timers()):
-                return False
+        types = [row.type for row in self.log.rows(0, 100_000)]
+        if any(types.count(one) < facts.count(one) for one in facts):
+            return False
         try:
             return mirrored(self.outside.nats.url) == len(types) and through(self.outside.nats.url, _idle)
         except (Unanswered, OSError):
@@ -211,18 +217,14 @@ class House:
 
     def events(self) -> list[Event]:
         """The log."""
-        if not Path(self.database.removeprefix("sqlite:///")).exists():
-            return []
-        with closing(Log(self.database)) as log:
-            return [event_of(row) for row in log.rows(0, 100_000)]
+        return [event_of(row) for row in self.log.rows(0, 100_000)]
 
     @property
     def loop(self) -> Loop:
         """The pull request's."""
         name = f"{self.outside.scene.repo.id}-pr-{self.outside.scene.pull.number}"
-        with closing(Log(self.database)) as log:
-            row = log.loop(name)
-            return load(row.state) if row else Loop(name)
+        row = self.log.loop(name)
+        return load(row.state) if row else Loop(name)
 
     def standing(self) -> str:
         """For who has to find out what went wrong."""
@@ -230,6 +232,10 @@ class House:
         said = {one: (self.folder / one / "stderr") for one in SERVICES}
         words = "\n".join(f"--- {one}\n{file.read_text()[-1_500:]}" for one, file in said.items() if file.exists())
         return f"died: {self.deaths}\n{events}\n{words}"
+
+
+def _soon(timer: TimerRow) -> bool:
+    return timer.name.startswith(("settle", "retry"))
 
 
 def _failed(delivery: Delivery) -> bool:
@@ -286,6 +292,6 @@ def house(nursery: Nursery) -> Iterator[House]:
             try:
                 yield made
             finally:
-                made.end()
+                made.close()
     finally:
         shutil.rmtree(name, ignore_errors=True)

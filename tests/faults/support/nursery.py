@@ -50,7 +50,7 @@ class Nursery:
             stdout=subprocess.PIPE,
             text=True,
             cwd=_ROOT,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - one call, which takes no lock
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - one call, which takes no lock
         )
 
     def fork(self, child: Child) -> int:
@@ -69,7 +69,8 @@ class Nursery:
         self._process.communicate()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """Whoever is killed leaves nobody behind."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
@@ -90,7 +91,7 @@ def _serve() -> None:
 
 
 def _become(child: Child) -> None:
-    _die_with_parent()
+    die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     said = os.open(Path(child.folder, "stderr"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY)
