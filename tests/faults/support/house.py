@@ -103,7 +103,7 @@ class House:
         return {
             "database": self.database, "nats_url": out.nats.url, "data_dir": self.folder / "data", "holder": "house",
             "grace_seconds": 0, "ack_seconds": 2, "answer_seconds": 2, "log_level": "info",
-            "policy_repositories": '["acme/widget"]', "policy_settle_seconds": 0, "policy_max_cycles": 5,
+            "policy_repositories": '["acme/widget"]', "policy_settle_seconds": 2, "policy_max_cycles": 5,
             "policy_max_attempts": 20, "fetcher_poll_seconds": 600, "notifier_apart_seconds": 0,
             "github_api_url": known.api_url, "github_graphql_url": known.graphql_url, "github_app_id": known.app_id,
             "github_private_key": known.private_key.get_secret_value(), "our_accounts": f"[{out.scene.app.account_id}]",

@@ -49,7 +49,7 @@ def decide(house: House) -> None:
 
 def approve(house: House) -> None:
     """The third."""
-    house.outside.scene.pull.review("bob", "approved", "Good.")
+    house.outside.scene.pull.review("bob", "approved")
 
 
 CYCLE = ("fix.requested", "cycle.finished", "review.requested")

@@ -36,12 +36,12 @@ class Point(NamedTuple):
     when: When
 
     def __str__(self) -> str:
-        return "\t".join(map(str, self))
+        return ", ".join(map(str, self))
 
 
 def point_of(line: str) -> Point:
     """The point that was written down."""
-    service, kind, name, nth, when = line.split("\t")
+    service, kind, name, nth, when = line.split(", ")
     return Point(service, kind, name, int(nth), "before" if when == "before" else "after")
 
 

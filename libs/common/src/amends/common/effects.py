@@ -34,6 +34,6 @@ def effect(kind: str, what: object) -> AbstractContextManager[None]:
 
 
 def passing(kind: str, what: object, when: When) -> None:
-    """One end of an effect that is no block."""
+    """One end of an effect that is no block, or is too quick for one."""
     if watching is not None:
         watching(kind, what, when)

@@ -368,8 +368,9 @@ class LocalRecorder:
 
     async def report(self, report: Report) -> Answer:
         """Record a fact and what it causes."""
-        with effect("report", report.fact):
-            answer = await self._recorder.report(self._service, report)
+        passing("report", report.fact, "before")
+        answer = await self._recorder.report(self._service, report)
+        passing("report", report.fact, "after")
         if isinstance(answer, Refused) and answer.reason in PARKED:
             await self._recorder.park(self._service, answer, report.model_dump_json(by_alias=True).encode())
         return answer
