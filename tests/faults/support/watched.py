@@ -118,7 +118,7 @@ _NAMES: dict[str, Callable[[Any], list[str]]] = {
     "commit": lambda events: [events] if isinstance(events, str) else [event.type for event in events],
     "rename": lambda path: [path.name],
     "remove": lambda path: [path.name],
-    "sandbox": lambda command: [Path(command.argv[-1] if "/" in command.argv[-1] else command.argv[0]).name],
+    "sandbox": lambda launch: [Path(launch.argv[-1]).name],
     "model": lambda _messages: ["turn"],
     "slack": lambda method: [method],
     "mail": lambda word: [word],

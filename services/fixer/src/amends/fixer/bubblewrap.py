@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 
-from amends.common.effects import effect
 from amends.fixer import selftest
 from amends.fixer.sandbox import WORKSPACE, Bounds, Command, Ran, SandboxUnavailable
 from amends.fixer.supervision import Launch, supervised
@@ -77,8 +76,7 @@ class Bubblewrap:
             said = _file(files, b"".join(word.encode() + b"\0" for word in says))
             argv = (str(self.program), "--args", str(said.fileno()), "--", *command.argv)
             launch = Launch(argv, given, (said, passwd, group, told, waits), info, go)
-            with effect("sandbox", command):
-                return await supervised(launch, self.bounds, command.seconds, workspace)
+            return await supervised(launch, self.bounds, command.seconds, workspace)
 
     def _walls(self) -> Iterator[str]:
         yield from ("--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-net", "--unshare-ipc")

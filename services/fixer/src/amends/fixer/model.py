@@ -82,7 +82,8 @@ class Claude:
         pause = self._settings.first_pause
         for left in reversed(range(self._settings.tries)):
             try:
-                return _reply(await self._once(opening, messages))
+                with effect("model", messages):
+                    return _reply(await self._once(opening, messages))
             except Again as again:
                 wait = max(again.failed.retry_after, random.uniform(pause / 2, pause))  # noqa: S311 - spreads a herd
                 if not left or wait > min(_LONGEST_WAIT, end - time.monotonic()):
@@ -93,27 +94,23 @@ class Claude:
 
     async def _once(self, opening: Opening, messages: Sequence[Json]) -> Message:
         try:
-            with effect("model", messages):
-                return await self._said(opening, messages)
+            async with self._client.messages.stream(
+                model=self._settings.name,
+                max_tokens=self._settings.max_tokens,
+                system=[{"type": "text", "text": opening.system, "cache_control": _CACHED}],
+                tools=cast("Any", opening.tools),
+                messages=cast("Any", messages),
+                thinking={"type": "adaptive"},
+                output_config={"effort": self._settings.effort},
+                cache_control=_CACHED,
+            ) as stream:
+                return await stream.get_final_message()
         except anthropic.APIStatusError as error:
             raise _meant(error) from error
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
             raise Again(TurnFailed(Failure.MODEL_OVERLOADED, f"{type(error).__name__}: {error}")) from error
         except (anthropic.APIError, ValueError) as error:  # a reply that is none, or a call that is no JSON
             raise Again(TurnFailed(Failure.MALFORMED, f"the reply cannot be read: {error}"[:400])) from error
-
-    async def _said(self, opening: Opening, messages: Sequence[Json]) -> Message:
-        async with self._client.messages.stream(
-            model=self._settings.name,
-            max_tokens=self._settings.max_tokens,
-            system=[{"type": "text", "text": opening.system, "cache_control": _CACHED}],
-            tools=cast("Any", opening.tools),
-            messages=cast("Any", messages),
-            thinking={"type": "adaptive"},
-            output_config={"effort": self._settings.effort},
-            cache_control=_CACHED,
-        ) as stream:
-            return await stream.get_final_message()
 
 
 def _meant(error: anthropic.APIStatusError) -> Again | TurnFailed:
