@@ -68,7 +68,7 @@ async def warm(big_: Big, folder: Path, rounds: int) -> list[float]:
         big_.pull.push({f"d{number % 97}/f{number}.py": f"pushed {number}\n"}, by="alice")
         began = time.perf_counter()
         base = big_.pull.head
-        await fixer.fetch(big_.remote, [f"+refs/pull/{big_.pull.number}/head:refs/amends/pull"])
+        await fixer.fetch(big_.remote, [f"+{base}:refs/amends/pull/1/{base}"])  # as the fixer does it
         async with workspaces.ready("1-pr-1", fixer, base) as workspace:
             (workspace.path / "d1/f1.py").write_text(f"fixed {number}\n")
             changes = await workspace.changes()

@@ -43,8 +43,10 @@ def test_text_names_the_remedy_below_what_is_wrong(told: Scribe, tmp_path: Path)
     assert "-> compare with a backup" in text
 
 
-def test_a_log_that_is_not_there_is_not_reachable(tmp_path: Path) -> None:
-    assert called("doctor", "--data-dir", str(tmp_path)).exit_code == 3
+def test_a_log_that_is_not_there_is_not_reachable_and_all_the_rest_is_looked_at(tmp_path: Path) -> None:
+    code, checks = checked("--data-dir", str(tmp_path))
+    assert (code, {"git", "sandbox", "disk", "github", "model"} <= checks.keys()) == (3, True)
+    assert all(check["remedy"] for check in checks.values() if check["status"] != "ok")
 
 
 def test_a_log_of_another_version_says_so(tmp_path: Path) -> None:
@@ -64,3 +66,15 @@ def test_a_running_evaluator_answers_and_its_mirror_is_compared(running: Path) -
     code, checks = checked("--log", "--data-dir", str(running))
     assert (code, checks["evaluator"]["status"], checks["mirror"]["status"]) == (0, "ok", "ok")
     assert "0 mirrored messages" not in checks["audit"]["found"]
+
+
+def test_what_takes_more_of_the_disk_than_it_may_is_told_with_the_setting(
+    told: Scribe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "fixer/workspaces/.aside/1-pr-1"
+    place.mkdir(parents=True)
+    (place / "mine").write_bytes(bytes(2_000_000))
+    monkeypatch.setenv("AMENDS_FIXER_DISK_MB", "1")
+    code, checks = checked("--database", told.url, "--data-dir", str(tmp_path))
+    assert (code, checks["workspaces"]["status"], checks["publisher"]["status"]) == (0, "warn", "ok")
+    assert checks["workspaces"]["found"] == "2.0 MB of 1 (fixer.disk_mb), of which 2.0 MB was set aside for a human"

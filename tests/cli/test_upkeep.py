@@ -1,8 +1,5 @@
-"""`amends migrate`, and `amends restore --import-tail` with real processes."""
+"""`amends migrate`, `amends backup` and `amends restore`, with real processes."""
 
-import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -31,15 +28,17 @@ def test_a_database_that_cannot_be_had_is_not_reachable() -> None:
 
 
 @pytest.mark.connected
-def test_a_log_restored_from_an_older_copy_gets_its_end_back_from_the_mirror(tmp_path: Path) -> None:
+def test_a_log_restored_from_a_backup_gets_its_end_back_from_the_mirror(tmp_path: Path) -> None:
     data, copy = tmp_path / "data", tmp_path / "copy.db"
     with up(data):
         loop = opened(data, 301)
-    backed_up(data, copy)
-    with up(data):
+        assert called("backup", str(copy), "--data-dir", str(data)).exit_code == 0
         reported(data, About(loop=loop), command("pause"))
         whole = digest(data)
-    restored(copy, data)
+    lose(data)
+    assert called("restore", str(copy), "--data-dir", str(data)).exit_code == 0
+    ahead = ran("up", "--data-dir", str(data))
+    assert (ahead.returncode, "amends restore --import-tail" in ahead.stderr) == (1, True)
     assert lines(called("restore", "--import-tail", "--data-dir", str(data)).stdout)[0]["imported"] == 3
     assert called("replay", "--verify", "--data-dir", str(data)).exit_code == 0
     assert digest(data) == whole
@@ -47,20 +46,52 @@ def test_a_log_restored_from_an_older_copy_gets_its_end_back_from_the_mirror(tmp
         assert ran("doctor", "--log", "--deep", "--data-dir", str(data)).returncode == 0
 
 
+@pytest.mark.connected
+def test_a_backup_goes_on_elsewhere(running: Path, tmp_path: Path) -> None:
+    loop, copy, data = opened(running, 303), tmp_path / "copy.db", tmp_path / "elsewhere"
+    [said] = lines(called("backup", str(copy), "--data-dir", str(running)).stdout)
+    assert called("restore", str(copy), "--data-dir", str(data)).exit_code == 0
+    with up(data):
+        reported(data, About(loop=loop), command("pause"))
+        assert ran("doctor", "--log", "--deep", "--data-dir", str(data)).returncode == 0
+    assert called("replay", "--verify", "--data-dir", str(data)).exit_code == 0
+    after = [
+        one["type"]
+        for one in lines(
+            called("events", "tail", "--from-pos", str(said["events"] + 1), "--data-dir", str(data)).stdout
+        )
+    ]
+    assert after == ["command.given", "command.accepted", "loop.paused"]
+
+
+@pytest.mark.connected
+def test_a_backup_and_a_log_are_not_written_over(running: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    first, again, forced = (
+        called("backup", str(copy), *more, "--data-dir", str(running)) for more in ((), (), ("--force",))
+    )
+    assert [one.exit_code for one in (first, again, forced)] == [0, 1, 0]
+    other = tmp_path / "other"
+    restored = [called("restore", str(copy), "--data-dir", str(other)) for _ in range(2)]
+    assert [one.exit_code for one in restored] == [0, 1]
+    assert "holds a log already" in restored[1].output
+
+
+def test_without_a_file_and_without_the_tail_nothing_is_restored(tmp_path: Path) -> None:
+    gone = called("restore", str(tmp_path / "gone.db"), "--data-dir", str(tmp_path))
+    assert (called("restore", "--data-dir", str(tmp_path)).exit_code, gone.exit_code) == (2, 3)
+    assert called("backup", str(tmp_path / "b.db"), "--data-dir", str(tmp_path)).exit_code == 3
+
+
 def digest(data: Path) -> str:
     [summary] = lines(called("replay", "--data-dir", str(data)).stdout)
     return str(summary["digest"])
 
 
-def backed_up(data: Path, copy: Path) -> None:
-    with closing(sqlite3.connect(data / "amends.db")) as source, closing(sqlite3.connect(copy)) as target:
-        source.backup(target)
-
-
-def restored(copy: Path, data: Path) -> None:
+def lose(data: Path) -> None:
+    """The disk that the log was on; the mirror's is another."""
     for left in data.glob("amends.db*"):
         left.unlink()
-    shutil.copy(copy, data / "amends.db")
 
 
 @pytest.mark.connected

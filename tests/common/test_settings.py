@@ -39,7 +39,7 @@ def wrong(file: Path, **environ: str) -> list[str]:
 def test_without_anything_it_runs_on_this_machine_alone(tmp_path: Path) -> None:
     settings = read({}, tmp_path / "none.toml")
     assert settings.database == "sqlite:///.amends/amends.db"
-    assert (settings.nats_address, settings.ops_host, settings.ops_port) == ("", "127.0.0.1", 0)
+    assert (settings.nats_as("gateway"), settings.ops_host, settings.ops_port) == ("", "127.0.0.1", 0)
     assert (settings.batch, settings.grace_seconds, settings.replicas) == (256, 60.0, 1)
     assert settings.holder
 
@@ -47,7 +47,7 @@ def test_without_anything_it_runs_on_this_machine_alone(tmp_path: Path) -> None:
 def test_the_file_says_where_things_are(file: Path) -> None:
     settings = read({}, file)
     assert settings.database == "sqlite:////var/lib/amends/amends.db"
-    assert (settings.nats_address, settings.replicas) == ("nats://bus:4222", 3)
+    assert (settings.nats_as("gateway"), settings.replicas) == ("nats://bus:4222", 3)
     assert settings.policy.repositories == ("octo/shop",)
 
 
@@ -117,7 +117,7 @@ def test_credentials_get_into_every_address_and_into_nothing_that_is_shown(file:
         "AMENDS_DATABASE": "postgresql://eva:hidden@db/amends",
     }  # fmt: skip
     settings = read(environ, file)
-    assert settings.nats_address == "nats://eva:s3%3Acr%40t@a:4222,nats://eva:s3%3Acr%40t@b:4222"
+    assert settings.nats_as("evaluator") == "nats://eva:s3%3Acr%40t@a:4222,nats://eva:s3%3Acr%40t@b:4222"
     assert settings.secrets == ("s3:cr@t", "hidden")
     assert [secret for secret in settings.secrets if secret in f"{settings!r} {settings}"] == []
 
@@ -129,3 +129,46 @@ def test_a_wrong_secret_is_not_repeated(file: Path) -> None:
 def test_settings_do_not_change_while_the_process_runs() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().batch = 1
+
+
+def test_secrets_may_be_in_files(tmp_path: Path) -> None:
+    for name in ("token", "model", "old", "new"):
+        (tmp_path / name).write_text(f"secret {name}\n")
+    environ = {
+        "AMENDS_GITHUB_TOKEN_FILE": str(tmp_path / "token"),
+        "AMENDS_MODEL_API_KEY_FILE": str(tmp_path / "model"),
+        "AMENDS_GATEWAY_WEBHOOK_SECRET_FILES": f'["{tmp_path / "new"}", "{tmp_path / "old"}"]',
+    }
+    settings = read(environ, tmp_path / "none.toml")
+    assert sorted(settings.secrets) == ["secret model", "secret new", "secret old", "secret token"]
+    assert settings.github.known
+    assert settings.model.known
+
+
+def test_a_file_of_a_secret_that_is_not_there_is_named(tmp_path: Path) -> None:
+    [line] = wrong(tmp_path / "none.toml", AMENDS_GITHUB_TOKEN_FILE=str(tmp_path / "gone"))
+    assert "token_file" in line
+    assert "No such file" in line
+
+
+def test_a_secret_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("a")
+    given = {"AMENDS_GITHUB_TOKEN": "b", "AMENDS_GITHUB_TOKEN_FILE": str(tmp_path / "token")}
+    assert "give token or token_file, not both" in wrong(tmp_path / "none.toml", **given)[0]
+
+
+def test_each_service_has_a_user_of_its_own_where_a_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "users").write_text("gateway:a:b\nevaluator:c\n")
+    environ = {"AMENDS_NATS_URL": "nats://bus:4222", "AMENDS_NATS_USERS_FILE": str(tmp_path / "users")}
+    settings = read(environ, tmp_path / "none.toml")
+    assert settings.nats_as("gateway") == "nats://gateway:a%3Ab@bus:4222"
+    assert settings.nats_as("notifier") == "nats://bus:4222"
+    assert set(settings.secrets) == {"a:b", "c"}
+
+
+@pytest.mark.parametrize("text", ["gateway", None])
+def test_a_file_of_users_that_cannot_be_read_is_named(tmp_path: Path, text: str | None) -> None:
+    if text:
+        (tmp_path / "users").write_text(text)
+    [line] = wrong(tmp_path / "none.toml", AMENDS_NATS_USERS_FILE=str(tmp_path / "users"))
+    assert "nats_users_file" in line

@@ -16,7 +16,7 @@ from amends.cli.child import fixing as child_fixing
 from amends.comment_fetcher.app import fetching
 from amends.common.bus.reporter import NatsRecorder
 from amends.common.policy import Overrides
-from amends.common.sections import Fetcher, Gateway, Model
+from amends.common.sections import Fetcher, Gateway, GitHub, Model
 from amends.common.settings import Settings
 from amends.doubles.model import ModelDouble, Says
 from amends.evaluator.app import run
@@ -62,11 +62,29 @@ async def test_a_review_becomes_a_commit_through_processes_and_the_bus(
         database=sqlite_url, policy=RULES, github=scene.app_settings, data_dir=tmp_path,
         fetcher=Fetcher(mode="poll", poll_seconds=1), model=model_settings(double),
     )  # fmt: skip
-    async with at_work(known, nats):
+    async with at_work(known, nats) as child:
         await until(lambda: scene.pull.head != before, 25)
+        seen = all_that_can_be_seen(child)
+    assert b"AMENDS_MODEL_API_KEY" in seen
+    assert key_lines(scene).isdisjoint(seen.split(b"\n"))
     content = scene.repo.read("app.py", "feature") or b""
     assert content.splitlines()[7] == b"LINE 8"
     assert content.splitlines()[9] == b"line X"
+
+
+def all_that_can_be_seen(child: Child) -> bytes:
+    """Of a child: its environment, its arguments, and every file that its settings name."""
+    assert child.process is not None
+    place = Path(f"/proc/{child.process.pid}")
+    environ = (place / "environ").read_bytes()
+    values = [os.fsdecode(one.partition(b"=")[2]) for one in environ.split(b"\0")]
+    files = [Path(value).read_bytes() for value in values if value.startswith("/") and Path(value).is_file()]
+    return b"\n".join([environ, (place / "cmdline").read_bytes(), *files]).replace(b"\\n", b"\n").replace(b"\0", b"\n")
+
+
+def key_lines(scene: Scene) -> set[bytes]:
+    """The App's private key, line by line."""
+    return {line.encode() for line in scene.app.pem.splitlines() if line}
 
 
 @asynchronous
@@ -88,6 +106,23 @@ async def test_rel_04_a_fixer_that_is_killed_in_the_middle_leaves_one_commit(
         await until(lambda: len(scene.repo.log("feature")) > commits, 20)
     assert (scene.repo.read("app.py", "feature") or b"").splitlines()[9] == b"LINE TEN"
     assert len(scene.repo.log("feature")) == commits + 1
+
+
+@pytest.mark.parametrize("inline", [True, False], ids=["key", "key_file"])
+def test_inv_21_the_child_is_not_told_the_key_of_an_app(scene: Scene, tmp_path: Path, inline: bool) -> None:
+    file = tmp_path / "app.pem"
+    file.write_text(scene.app.pem)
+    own = scene.app_settings.model_dump() | ({} if inline else {"private_key": "", "private_key_file": file})
+    said = environment(Settings(data_dir=tmp_path, github=GitHub.model_validate(own)), "nats://127.0.0.1:1")
+    assert said["AMENDS_GITHUB_API_URL"] == scene.app_settings.api_url
+    assert not [name for name, value in said.items() if "PRIVATE KEY" in value or str(file) in value]
+
+
+def test_inv_21_with_a_token_the_child_gets_the_one_that_only_reads(scene: Scene, tmp_path: Path) -> None:
+    both = scene.token_settings.model_copy(update={"reading_token": SecretStr("reads-only")})
+    said = environment(Settings(data_dir=tmp_path, github=both), "nats://127.0.0.1:1")
+    assert said["AMENDS_GITHUB_TOKEN"] == "reads-only"
+    assert both.token.get_secret_value() not in said.values()
 
 
 def test_inv_21_the_child_is_told_what_it_needs_and_nothing_else(tmp_path: Path) -> None:

@@ -172,6 +172,12 @@ def test_a_new_cycle_counts_its_attempts_anew() -> None:
     story.when(failed("crashed", n=2)).then("fix.requested 2/2")
 
 
+def test_a_lost_workspace_asks_a_human_at_once_where_the_policy_says_fail() -> None:
+    story = fixing(Overrides(worktree_missing="fail")).when(failed("workspace_lost"))
+    story.then("cycle.finished 1 failed workspace_lost", "escalated workspace_lost")
+    assert story.loop.used == 0
+
+
 # --- cancelled -----------------------------------------------------------------------------------------------------
 
 

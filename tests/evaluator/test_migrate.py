@@ -25,7 +25,7 @@ from amends.evaluator import migrate as module
 from amends.evaluator.migrate import HEAD, at_head, grant, migrate
 from amends.evaluator.migrations.made import FILE, schema
 from amends.evaluator.migrations.upgrade import upgrade
-from amends.evaluator.writer import Writer
+from amends.evaluator.writer import Writer, pour
 from tests.support.logs import record
 from tests.support.postgres import Server
 
@@ -236,3 +236,14 @@ def test_the_readers_role_appends_nothing(shared: str) -> None:
     with pytest.raises(errors.InsufficientPrivilege):
         record(reader, "a")
     reader.close()
+
+
+@pytest.mark.connected
+def test_the_readers_role_is_enough_for_a_backup(shared: str, tmp_path: Path) -> None:
+    copy = f"sqlite:///{tmp_path}/log.db"
+    migrate(copy)
+    pour(of(READER, shared), copy)
+    whole, poured = Log(shared), Log(copy)
+    assert (poured.head(), poured.rows(0)) == (whole.head(), whole.rows(0))
+    whole.close()
+    poured.close()

@@ -299,3 +299,38 @@ def test_inv_26_what_people_wrote_is_applied_or_left_and_never_misapplied(said: 
         assert result.files["a.py"].decode() == "".join(f"{line}\n" for line in new)
     else:
         assert result.left
+
+
+# --- what somebody has made himself ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("suggested", "now"),
+    [
+        ("TWO\n", b"one\nTWO\nthree\nfour\n"),
+        ("TWO\n", b"new\none\r\nTWO\r\nthree\nfour\n"),
+        ("two\ntwo b\n", b"one\ntwo\ntwo b\nthree\nfour\n"),
+    ],
+    ids=["as_it_was", "moved_down", "added"],
+)
+def test_a_suggestion_that_somebody_made_himself_is_answered(suggested: str, now: bytes) -> None:
+    result = applied({"a.py": now}, [asked(block(suggested), 2, line=None, outdated=True)])
+    [verdict] = result.verdicts
+    assert (verdict.judgement, verdict.reason) == (Judgement.ANSWERED, "The branch has this already.")
+    assert (result.files, result.left) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("body", "now"),
+    [
+        (block("TWO\n"), b"one\n2\nthree\nfour\n"),
+        (block("TWO\n"), b"TWO\nthree\n"),
+        (block("TWO\n"), b"one\nTWO\none\nTWO\n"),
+        (block("TWO\n"), b"one\nTWO\none\ntwo\n"),
+        (block(""), b"one\nthree\nfour\n"),
+        (f"Also rename it.\n{block(chr(84) + 'WO' + chr(10))}", b"one\nTWO\nthree\nfour\n"),
+    ],
+    ids=["otherwise", "elsewhere", "twice", "the_old_one_is_there", "deleted", "with_words"],
+)
+def test_what_may_be_something_else_is_left_to_whoever_can_think(body: str, now: bytes) -> None:
+    assert left(asked(body, 2, line=None, outdated=True), now) == "it is outdated"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -317,3 +318,26 @@ def test_the_one_that_was_used_longest_ago_goes_first(bench: Bench) -> None:
     (bench.workspaces.path("1-pr-1") / "mine").write_bytes(b"work in progress")
     assert bench.workspaces.collect(sum(map(len, FILES.values())), keep={"1-pr-3"}) == ["1-pr-2"]
     assert (bench.workspaces.path("1-pr-1") / "mine").exists()
+
+
+def test_what_is_in_use_is_not_collected(bench: Bench) -> None:
+    async def during() -> list[str]:
+        base = await bench.commit(FILES)
+        async with bench.workspaces.ready(LOOP, bench.repository, base):
+            return bench.workspaces.collect(0)
+
+    assert asyncio.run(during()) == []
+    assert bench.files() == plain(FILES)
+
+
+def test_a_workspace_that_somebody_removed_is_remembered_as_such_after_tidying(bench: Bench) -> None:
+    bench.begin()
+    rmtree(bench.path)
+    assert (bench.workspaces.collect(0), bench.workspaces.loops()) == ([], [])
+    with pytest.raises(WorkspaceLost):
+        asyncio.run(lost(bench))
+
+
+async def lost(bench: Bench) -> None:
+    async with bench.workspaces.ready(LOOP, bench.repository, bench.shas[-1], "fail"):
+        pass

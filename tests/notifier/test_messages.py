@@ -96,6 +96,21 @@ def test_labels_are_told_apart_by_their_colour() -> None:
     assert len({label.color for label in LABELS}) == len({label.name for label in LABELS}) == 4
 
 
+PATCH = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-```\n+````\n"
+FORK = Escalated(of="cycle/1", reason="fork", detail="the branch belongs to another repository", patch="a" * 64)
+
+
+def test_a_fix_that_could_not_be_pushed_is_folded_below_with_a_fence_that_holds() -> None:
+    assert_as_before("notifier/escalated_fork", messages(awaiting()).escalated(FORK, PATCH).body)
+
+
+@pytest.mark.parametrize("patch", ["", "x" * 30_000, "+token ghp_0123456789abcdefghijABCDEFGHIJ456789", "+\u202eevil"])
+def test_half_a_patch_or_one_that_may_not_be_shown_is_only_named(patch: str) -> None:
+    body = messages(awaiting()).escalated(FORK, patch).body
+    assert "`amends loops patch " in body
+    assert "<details>" not in body
+
+
 # --- what no text may do -------------------------------------------------------------------------------------------
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from amends.common.events import Failure, FixPushed, PushRefused
+from amends.common.events import Escalated, Failure, FixFailed, FixPrepared, FixPushed, PushRefused
 from amends.common.git import Access, Remote, Repositories, Repository
 from amends.common.git.askpass import told
 from amends.common.github.auth import PUSHING
 from amends.common.github.client import Client
 from amends.fixer.workspaces import Workspaces
 from tests.support.book import Book
+from tests.support.fixing import fixing, suggests
 from tests.support.github import LINES, Scene
 from tests.support.publishing import WHAT, Crew, publishing
 
@@ -279,3 +280,61 @@ def test_inv_08_a_redirect_elsewhere_gets_no_token(scene: Scene, tmp_path: Path)
             server.shutdown()
             server.server_close()
     assert (len(heard) > 0, set(heard)) == (True, {None})
+
+
+def unsafe(scene: Scene) -> str:
+    """A commit on the branch whose tree has what git takes over nowhere: a folder that is called like its own."""
+    folder = scene.repo.of.folder
+
+    def git(*arguments: str, data: bytes = b"") -> str:
+        done = subprocess.run(["git", f"--git-dir={folder}", *arguments], input=data, capture_output=True, check=True)
+        return done.stdout.decode().strip()
+
+    blob = git("hash-object", "-w", "--stdin", data=b"[core]\n")
+    inner = git("mktree", data=f"100644 blob {blob}\tconfig\n".encode())
+    raw = b"40000 .git\0" + bytes.fromhex(inner)
+    tree = git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", data=raw)
+    named = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    scene.repo.point("feature", git(*named, "commit-tree", tree, "-p", scene.pull.head, data=b"evil\n"))
+    return scene.pull.head
+
+
+def test_inv_25_a_branch_with_objects_made_to_do_harm_is_not_taken_over(
+    sqlite_book: Book, scene: Scene, tmp_path: Path
+) -> None:
+    async def story() -> PushRefused:
+        async with publishing(sqlite_book, scene, tmp_path) as crew:
+            await crew.fix({"app.py": WHAT})
+            unsafe(scene)
+            await crew.publish()
+            return crew.last(PushRefused)
+
+    refused = asyncio.run(story())
+    assert (refused.reason, "fsck" in refused.detail) == (Failure.REFUSED, True)
+
+
+def test_inv_25_the_fixer_does_not_take_it_over_either(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
+    async def story() -> tuple[FixFailed, Escalated]:
+        async with fixing(sqlite_book, scene, tmp_path, None) as bench:
+            unsafe(scene)
+            scene.pull.review("bob", "changes_requested", "Louder.")
+            await bench.fixed()
+            return bench.desk.last(FixFailed), bench.desk.last(Escalated)
+
+    failed, escalated = asyncio.run(story())
+    assert (failed.reason, escalated.reason) == (Failure.REFUSED, "refused")
+    assert "fsck" in escalated.detail
+
+
+def test_rel_22_a_fixers_copy_that_is_broken_is_made_anew_within_the_attempt(
+    sqlite_book: Book, scene: Scene, tmp_path: Path
+) -> None:
+    async def story() -> object:
+        scene.pull.review("bob", "changes_requested", "", [{"path": "app.py", "line": 10, "body": suggests("X")}])
+        async with fixing(sqlite_book, scene, tmp_path, None) as bench:
+            folder = tmp_path / f"fixer/repositories/{scene.repo.id}.git"
+            folder.mkdir(parents=True)
+            (folder / "HEAD").write_text("nonsense")
+            return await bench.fixed()
+
+    assert isinstance(asyncio.run(story()), FixPrepared)

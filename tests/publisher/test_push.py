@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from amends.common.events import Author, CycleFinished, Failure, FixPushed, PushRefused, PushRequested
+from amends.common.answers import Report
+from amends.common.events import (
+    Author,
+    CommandGiven,
+    CommandName,
+    CycleFinished,
+    Escalated,
+    Failure,
+    FixPushed,
+    FixRequested,
+    PushRefused,
+    PushRequested,
+)
 from amends.common.github.auth import PUBLISHING
 from amends.common.github.client import Client
+from amends.common.identity import About
+from amends.evaluator.batch import Said
 from tests.support.book import Book
+from tests.support.command import called
 from tests.support.github import LINES, Scene
 from tests.support.publishing import WHAT, Crew, crew_of, publishing, token_of
 
@@ -123,7 +140,7 @@ def test_inv_42_a_branch_that_moves_right_before_the_push_is_left_alone(
 def test_rel_21_a_branch_that_is_gone_is_not_made_again(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
     async def story(crew: Crew) -> None:
         await crew.fix({"app.py": WHAT})
-        scene.double.before_request = lambda asked: act() if "git-upload-pack" in asked.path else 0
+        scene.double.before_request = lambda asked: act() if "/branches/feature" in asked.path else 0
         await crew.publish()
 
     def act() -> bool:
@@ -173,6 +190,60 @@ def test_inv_43_a_fork_is_never_pushed_to(sqlite_book: Book, scene: Scene, tmp_p
 
     heads: dict[str, str] = {}
     assert refused(sqlite_book, scene, tmp_path, story).reason is Failure.FORK
+
+
+def as_fork(scene: Scene) -> None:
+    scene.pull.of.head_repo = scene.repo.fork("stranger").of
+
+
+def as_protected(scene: Scene) -> None:
+    scene.repo.protect(branch="feature", approvals=1)
+
+
+@pytest.mark.parametrize(("act", "reason"), [(as_fork, "fork"), (as_protected, "policy")])
+def test_a_fix_for_a_branch_that_is_not_ours_is_handed_over_as_a_patch_that_applies(
+    sqlite_book: Book, scene: Scene, tmp_path: Path, act: Callable[[Scene], None], reason: str
+) -> None:
+    files = {"app.py": WHAT, "old.py": None, "new/run.sh*": b"#!/bin/sh\r\n\xff\x00", "no end": b"no newline `````"}
+
+    async def story(crew: Crew) -> None:
+        await crew.fix(files)
+        act(scene)
+        await crew.publish()
+
+    crew = tell(sqlite_book, scene, tmp_path, story)
+    escalated = crew.last(Escalated)
+    assert (escalated.reason, escalated.patch, crew.last(CycleFinished).outcome) == (
+        reason, crew.last(PushRefused).patch, "failed",
+    )  # fmt: skip
+    printed = called("loops", "patch", crew.loop, "--database", crew.book.url).stdout_bytes
+    assert applied(scene, tmp_path, printed) == {path.rstrip("*"): content for path, content in files.items()}
+
+
+def git(folder: Path, *arguments: str, data: bytes = b"") -> bytes:
+    """As people run it."""
+    home = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
+    return subprocess.run(["git", *arguments], cwd=folder, env=home, input=data, check=True, capture_output=True).stdout
+
+
+def applied(scene: Scene, folder: Path, patch: bytes) -> dict[str, bytes | None]:
+    """The files that differ from the head after `git apply` on it, in an ordinary clone."""
+    clone = folder / "clone"
+    git(folder, "clone", "-q", "-b", "feature", str(scene.repo.of.folder), "clone")
+    git(clone, "apply", "-", data=patch)
+    said = git(clone, "status", "--porcelain", "-z", "--untracked-files=all")
+    paths = [line[3:].decode() for line in said.split(b"\0") if line]
+    assert os.access(clone / "new/run.sh", os.X_OK)
+    return {path: (clone / path).read_bytes() if (clone / path).exists() else None for path in paths}
+
+
+def test_a_fix_that_the_gate_refuses_is_no_patch_either(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
+    async def story(crew: Crew) -> None:
+        await crew.fix({"app.py": b"token = 'ghp_0123456789abcdefghijABCDEFGHIJ456789'\n"})
+        as_fork(scene)
+        await crew.publish()
+
+    assert refused(sqlite_book, scene, tmp_path, story).patch is None
 
 
 def test_who_may_not_write_is_told_so(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
@@ -293,3 +364,59 @@ def test_rel_04_killed_anywhere_there_is_one_commit_and_the_same_end(
     assert (len(crew.keys), crew.count(FixPushed), crew.count(CycleFinished)) == (1, 1, 1)
     assert (crew.last(FixPushed).sha, crew.book.log.outstanding("publisher")) == (scene.pull.head, [])
     assert fuse.calls >= min(nth, 16)  # a push has sixteen calls: it ended in each of them, and once not at all
+
+
+def ordered(crew: Crew, word: CommandName) -> None:
+    """Somebody at the machine says so."""
+    said = CommandGiven(id=f"{word}-{len(crew.book.rows())}", name=word, author=Author(id=0, login="op", kind="token"))
+    crew.book.record(Said("cli", Report(fact=said, about=About(loop=crew.loop))))
+
+
+async def landed_and_lost(crew: Crew) -> None:
+    """The push lands, and the publisher dies before it says so."""
+    fuse = Fuse(1, after=True)
+    publisher = crew.answers.publisher
+    repository = publisher.repositories.of(crew.scene.repo.id)
+    fuse.on(repository, "push")
+    setattr(publisher.repositories, "of", lambda _: repository)  # noqa: B010 - the one with the fuse
+    await crew.fix({"app.py": WHAT})
+    with pytest.raises(Killed):
+        await crew.publish()
+
+
+@pytest.mark.parametrize("words", [("pause", "resume"), ("pause", "reset", "resume"), ("stop", "reset")])
+def test_rel_04_a_push_that_landed_unheard_is_adopted_whatever_a_human_said_meanwhile(
+    sqlite_book: Book, scene: Scene, tmp_path: Path, words: tuple[CommandName, ...]
+) -> None:
+    async def story() -> Crew:
+        async with publishing(sqlite_book, scene, tmp_path) as crew:
+            await landed_and_lost(crew)
+            event = next(one for one in reversed(crew.book.events()) if isinstance(one.fact, PushRequested))
+            ordered(crew, words[0])
+            async with Client(scene.app_settings, PUBLISHING) as client:
+                later = crew_of(crew.desk, client, tmp_path / "publisher")
+                await later.answer(event)  # NATS gives it to the next publisher
+                for word in words[1:]:
+                    ordered(crew, word)
+                await later.publish()
+            return crew
+
+    crew = asyncio.run(story())
+    assert (crew.count(FixPushed), crew.keys, crew.count(PushRefused)) == (1, [f"{crew.loop}/cycle/1"], 0)
+    assert crew.last(FixPushed).sha == scene.pull.head
+    assert [
+        event.fact for event in crew.book.events() if isinstance(event.fact, FixRequested) and event.fact.k > 1
+    ] == []
+
+
+def test_rel_04_a_push_that_landed_unheard_is_told_even_if_the_pull_request_is_merged(
+    sqlite_book: Book, scene: Scene, tmp_path: Path
+) -> None:
+    async def story(crew: Crew) -> None:
+        await landed_and_lost(crew)
+        scene.pull.merge()
+        async with Client(scene.app_settings, PUBLISHING) as client:
+            await crew_of(crew.desk, client, tmp_path / "publisher").publish()
+
+    crew = tell(sqlite_book, scene, tmp_path, story)
+    assert (crew.count(FixPushed), crew.count(PushRefused)) == (1, 0)

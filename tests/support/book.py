@@ -52,6 +52,7 @@ class Book:
     """Reports go in, batch by batch; a second passes after each."""
 
     def __init__(self, url: str) -> None:
+        self.url = url
         self.writer = Writer(url)
         self.log = Log(url)
         self.now = OPENED

@@ -43,6 +43,7 @@ from amends.evaluator.batch import Said
 from amends.publisher.app import Answers
 from amends.publisher.push import Publisher
 from amends.publisher.resolve import Resolver
+from amends.publisher.watch import Watcher
 from tests.support.book import Book
 from tests.support.fetching import BookRecorder, Desk, at_work
 from tests.support.github import Scene
@@ -144,7 +145,7 @@ def crew_of(desk: Desk, client: Client, folder: Path, secrets: Sequence[str] = (
     """The publisher beside a comment-fetcher that is at work; as after a restart, it knows nothing yet."""
     recorder = BookRecorder(desk.book, "publisher")
     publisher = Publisher(client, Access(client, PUSHING), Repositories(folder), recorder, Section(), tuple(secrets))
-    return Crew(desk, desk.scene, desk.book, recorder, Answers(publisher, Resolver(publisher)))
+    return Crew(desk, desk.scene, desk.book, recorder, Answers(publisher, Resolver(publisher), Watcher(desk.client)))
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from amends.common.answers import Recorded, Report
 from amends.common.events import CommentAdded
 from amends.common.identity import About
+from amends.common.runner import runner
 from amends.evaluator.recorder import Recorder
 from tests.bench.conversation import Measured, converse, measured
 from tests.bench.ours.recording import recording
@@ -69,12 +70,12 @@ class Growing:
 
 def main(url: str, loops: int) -> None:
     """Answer until nobody asks any more."""
-    with asyncio.Runner() as runner:
+    with runner() as running:
         ready = recording(url)
-        growing = Growing(runner.run(ready.__aenter__()), loops)
-        runner.run(growing.fill())
-        converse(lambda **load: runner.run(growing.append(**load)))
-        runner.run(ready.__aexit__(None, None, None))
+        growing = Growing(running.run(ready.__aenter__()), loops)
+        running.run(growing.fill())
+        converse(lambda **load: running.run(growing.append(**load)))
+        running.run(ready.__aexit__(None, None, None))
 
 
 if __name__ == "__main__":

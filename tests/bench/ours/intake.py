@@ -13,6 +13,7 @@ from amends.common.answers import Report
 from amends.common.events import PolicyChanged
 from amends.common.log import Log
 from amends.common.policy import Overrides
+from amends.common.runner import run
 from amends.common.settings import Settings
 from amends.evaluator.migrate import migrate
 from amends.evaluator.recorder import LocalRecorder, Recorder
@@ -39,4 +40,4 @@ async def main(url: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+    run(main(sys.argv[1], int(sys.argv[2])))

@@ -26,6 +26,7 @@ from amends.common.bus.mirror import Mirror
 from amends.common.envelope import Event
 from amends.common.events import AnyFact
 from amends.common.log import Log
+from amends.common.runner import runner
 from amends.common.worker import Worker
 from amends.evaluator.recorder import LocalRecorder, Recorder
 from amends.evaluator.relay import Relay
@@ -129,9 +130,9 @@ async def prepared(folder: Path, size: int) -> tuple[str, str]:
 def main(folder: Path, size: int) -> None:
     """Answer until nobody asks any more."""
     logging.disable(logging.CRITICAL)
-    with asyncio.Runner() as runner:
-        long, short = runner.run(prepared(folder, size))
-        converse(lambda what, count: runner.run(refill(long) if what == "refill" else delivery(short, count)))
+    with runner() as running:
+        long, short = running.run(prepared(folder, size))
+        converse(lambda what, count: running.run(refill(long) if what == "refill" else delivery(short, count)))
 
 
 if __name__ == "__main__":

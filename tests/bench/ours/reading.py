@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from amends.comment_fetcher.reading import Reader
 from amends.common.github.client import Client
+from amends.common.runner import run
 from amends.common.sections import GitHub
 from tests.bench.conversation import Measured, converse, measured
 
@@ -54,4 +55,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run(main())

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from amends.common.answers import Recorded
+from amends.common.runner import runner
 from amends.evaluator.migrate import migrate
 from amends.evaluator.recorder import Recorder
 from amends.evaluator.writer import Writer
@@ -91,11 +92,11 @@ async def recording(url: str) -> AsyncIterator[Recorder]:
 
 def main(url: str) -> None:
     """Answer until nobody asks any more."""
-    with asyncio.Runner() as runner:
+    with runner() as running:
         ready = recording(url)
-        lanes = Lanes(runner.run(ready.__aenter__()))
-        converse(lambda **load: runner.run(lanes.run(**load)))
-        runner.run(ready.__aexit__(None, None, None))
+        lanes = Lanes(running.run(ready.__aenter__()))
+        converse(lambda **load: running.run(lanes.run(**load)))
+        running.run(ready.__aexit__(None, None, None))
 
 
 if __name__ == "__main__":

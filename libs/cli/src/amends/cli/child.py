@@ -1,6 +1,8 @@
 """A service of `amends up` in a process of its own, because it holds a key that nothing else should be beside.
 
-Its environment is made for it: the settings that it needs and no others. It is started again when it ends.
+Its environment is made for it: the settings that it needs and no others. The private key of a GitHub App stays here:
+the child asks for tokens over a line of its own, and gets those that read one repository. It is started again when it
+ends.
 """
 
 from __future__ import annotations
@@ -9,14 +11,19 @@ import asyncio
 import json
 import logging
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
 
+from amends.common.github.auth import FIXING
+from amends.common.github.client import Client
+from amends.common.github.lending import lend
 from amends.common.settings import PREFIX, Settings
 
 log = logging.getLogger(__name__)
@@ -29,8 +36,9 @@ _PAUSE, _LONGEST = 1.0, 30.0
 def environment(settings: Settings, nats_url: str) -> dict[str, str]:
     """What the fixer is told, and all that it is told."""
     said = {name: os.environ[name] for name in _SYSTEM if name in os.environ}
+    told = settings.model_copy(update={"github": settings.github.without_key})
     for name in _NEEDS:
-        said |= dict(_said(f"{PREFIX}{name.upper()}", getattr(settings, name)))
+        said |= dict(_said(f"{PREFIX}{name.upper()}", getattr(told, name)))
     return {**said, f"{PREFIX}NATS_URL": nats_url, f"{PREFIX}DATA_DIR": str(settings.data_dir.absolute())}
 
 
@@ -51,9 +59,11 @@ def _said(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 @dataclass
 class Child:
-    """A process that is kept alive."""
+    """A process that is kept alive. `client`: who makes its tokens, where it has none itself."""
 
     environment: dict[str, str]
+    client: Client | None = None
+    lending: asyncio.Task[None] | None = None
     trouble: str = "not started yet"
     process: asyncio.subprocess.Process | None = None
 
@@ -65,15 +75,23 @@ class Child:
         pause = _PAUSE
         while True:
             began = asyncio.get_running_loop().time()
-            self.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "amends.fixer", env=self.environment, stdin=asyncio.subprocess.DEVNULL
-            )
+            self.process = await self._started()
             self.trouble = ""
             code = await self.process.wait()
             self.trouble = f"it ended with {code}"
             log.error("the fixer ended, and is started again", extra={"code": code})
             pause = _PAUSE if asyncio.get_running_loop().time() - began > _LONGEST else min(pause * 2, _LONGEST)
             await asyncio.sleep(pause)
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        """The process; where it has no key, with a line to us as its standard input, which it closes by ending."""
+        start = partial(asyncio.create_subprocess_exec, sys.executable, "-m", "amends.fixer", env=self.environment)
+        if self.client is None:
+            return await start(stdin=asyncio.subprocess.DEVNULL)
+        ours, its = socket.socketpair()
+        with its:
+            self.lending = asyncio.create_task(lend(self.client, FIXING, ours))
+            return await start(stdin=its.fileno())
 
     async def end(self) -> None:
         """Let it finish what it has in hand, for a while."""
@@ -92,11 +110,17 @@ class Child:
 @asynccontextmanager
 async def fixing(settings: Settings, nats_url: str) -> AsyncIterator[Child]:
     """The fixer, for the length of a block."""
-    child = Child(environment(settings, nats_url))
-    keeping = asyncio.create_task(child.keep())
-    try:
-        yield child
-    finally:
-        keeping.cancel()
-        await asyncio.wait({keeping})
-        await child.end()
+    async with AsyncExitStack() as stack:
+        child = Child(environment(settings, nats_url))
+        if settings.github.app_id:
+            child.client = await stack.enter_async_context(Client(settings.github, FIXING))
+        keeping = asyncio.create_task(child.keep())
+        try:
+            yield child
+        finally:
+            keeping.cancel()
+            await asyncio.wait({keeping})
+            await child.end()
+            if child.lending is not None:
+                child.lending.cancel()
+                await asyncio.wait({child.lending})

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from amends.cli.output import as_json, coloured, examples, formatted, say, say_json, shown, talk
+from amends.cli.checks import Check, failed, tell
+from amends.cli.output import examples, formatted, talk
 from amends.cli.place import NotReachable, linked, placed, settings, the_log
 
 if TYPE_CHECKING:
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
 
 SECOND = 1_000_000
 SAMPLES = 1_000
-
-
-class Check(NamedTuple):
-    """One thing that was looked at: ok, warn or fail, and what would mend it."""
-
-    name: str
-    status: str
-    found: str
-    remedy: str = ""
 
 
 @click.command(
@@ -41,33 +33,33 @@ class Check(NamedTuple):
 def doctor(*, whole: bool, deep: bool) -> None:
     """Look at everything, and say what is wrong and what to do about it. Nothing is changed.
 
+    This machine, GitHub (who we are there, what we may, whether webhooks arrive), the model, the log and what runs.
+    With a process for each service, call it with the settings of each: it looks at what those reach.
+
     Exits 1 if something is wrong, 3 if the log cannot be reached. That nothing runs is no fault.
     """
+    from amends.cli.forge import forge
+    from amends.cli.machine import machine, model
+
     known = settings()
-    with the_log() as log:
-        checks = [*_of_the_log(log, known)]
-        _tell(checks)
-        bus = _of_the_bus(log, known)
-        _tell(bus)
-        fixer = _of_the_fixer(known)
-        _tell(fixer)
-        checks += [*bus, *fixer]
-        if whole or deep:
-            audited = _audited(log, known, deep=deep)
-            _tell(audited)
-            checks += audited
-    if any(check.status == "fail" for check in checks):
+    checks = tell(machine(known))
+    away: NotReachable | None = None
+    listed = list(known.policy.repositories or ())
+    try:
+        with the_log() as log:
+            checks += tell(_of_the_log(log, known))
+            checks += tell(_of_the_bus(log, known))
+            listed += _listed(log)
+            if whole or deep:
+                checks += tell(_audited(log, known, deep=deep))
+    except NotReachable as error:
+        away = error
+    checks += tell(forge(known, list(dict.fromkeys(listed))))
+    checks += tell([model(known)])
+    if away is not None:
+        raise away
+    if failed(checks):
         raise click.exceptions.Exit(1)
-
-
-def _tell(checks: list[Check]) -> None:
-    for check in checks:
-        if as_json():
-            say_json(check._asdict())
-            continue
-        say(f"{coloured(check.status, f'{check.status:<5}')} {check.name:<10} {shown(check.found)}")
-        if check.remedy:
-            say(f"{'':<16} -> {shown(check.remedy)}")
 
 
 # --- the log ---------------------------------------------------------------------------------------------------------
@@ -100,6 +92,13 @@ def _of_the_log(log: Log, known: Settings) -> Iterator[Check]:
         oldest = min(late, key=lambda request: request.due)
         found = f"{len(late)} requests are overdue, the oldest by {(now - oldest.due) // SECOND} s: {oldest.service}"
         yield Check("overdue", "warn", found, f"see that {oldest.service} runs; the evaluator asks again by itself")
+
+
+def _listed(log: Log) -> list[str]:
+    """The repositories that amends may work on, by the log."""
+    from amends.evaluator.following import followed
+
+    return [one.full_name for one in followed(log)]
 
 
 # --- what runs -------------------------------------------------------------------------------------------------------
@@ -148,25 +147,6 @@ async def _mirror(link: Link, log: Log) -> Check:
     if state.drift:
         return Check("mirror", "warn", f"not as configured: {'; '.join(state.drift)}", "the stream was changed by hand")
     return Check("mirror", "ok", f"events {state.first} to {state.last}, {max(0, head.pos - state.last)} behind")
-
-
-# --- what changes code -----------------------------------------------------------------------------------------------
-
-
-def _of_the_fixer(known: Settings) -> list[Check]:
-    import asyncio
-    import os
-
-    from amends.fixer.walls import Walled
-
-    walls = Walled(known.sandbox)
-    trouble = asyncio.run(walls.tried())
-    found, _, remedy = trouble.rpartition(": ")
-    checks = [Check("sandbox", "warn", found, remedy) if trouble else Check("sandbox", "ok", "it holds: canaries stay")]
-    if os.geteuid() == 0:
-        remedy = "run the fixer as a user of its own: the kernel does not count the processes of root"
-        checks.append(Check("user", "warn", "this is root", remedy))
-    return checks
 
 
 # --- every event -----------------------------------------------------------------------------------------------------

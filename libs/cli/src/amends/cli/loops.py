@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -120,6 +121,35 @@ def _item(id_: str, item: dict[str, object]) -> tuple[object, ...]:
     login = author.get("login", "") if isinstance(author, dict) else ""
     place = f"{item.get('path') or ''}{':' if item.get('line') else ''}{item.get('line') or ''}"
     return id_, verdict, login, place
+
+
+@loops.command(
+    short_help="Print the fix that could not be pushed.",
+    epilog=examples(
+        "amends loops patch octo/shop#42 | git apply", "amends loops patch octo/shop#42 --at 1200 > fix.patch"
+    ),
+)
+@click.argument("loop")
+@click.option("--at", type=click.IntRange(min=1), metavar="POS", help="The one that this event names.")
+@placed("data_dir", "database")
+def patch(loop: str, at: int | None) -> None:
+    """Print the last fix that was made and could not be pushed (a fork, a protected branch), for `git apply`.
+
+    It belongs on the commit that `amends explain` names as the base of the push.
+    """
+    from amends.common.envelope import event_of
+    from amends.common.events import PushRefused
+
+    with the_log() as log:
+        events = [event_of(row) for row in log.history(found(log, loop)) if row.type == "push.refused"]
+        refused = [one.fact for one in events if isinstance(one.fact, PushRefused) and at in {None, one.pos}]
+        kept = [one.patch for one in refused if one.patch]
+        content = log.blob(kept[-1]) if kept else None
+    if content is None:
+        raise Negative(
+            "there is no fix that could not be pushed: `amends events list --type push.refused` has them all"
+        )
+    sys.stdout.buffer.write(content)
 
 
 @loops.command(epilog=examples('amends loops watch octo/shop#42 --exit-status && say "accepted"'))

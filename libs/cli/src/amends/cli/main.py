@@ -8,10 +8,12 @@ import sys
 import click
 
 from amends.cli import (
+    backup,
     doctor,
     double,
     events,
     explain,
+    init,
     loops,
     orders,
     parked,
@@ -22,16 +24,18 @@ from amends.cli import (
     running,
     upkeep,
 )
+from amends.cli.demo import command as demo
 
 OK, INTERRUPTED = 0, 130
 
 EPILOG = """\b
 Start here:
+  amends demo                        the whole loop at work, on a GitHub of its own
+  amends init                        what it has to know for repositories of yours, tried and written down
   amends up                          everything in one process, data in .amends
   amends loops list                  what is going on
   amends explain octo/shop#42        why a loop stands where it stands
   amends events tail -f              every event as it is recorded
-  amends double github --example     a GitHub of your own to try it on
 
 \b
 Reading commands work while nothing runs. Into a pipe they write JSON lines.
@@ -59,9 +63,9 @@ def cli() -> None:
 
 
 for command in (
-    *(running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
+    *(init.init, running.up, running.run, loops.loops, orders.PAUSE, orders.RESUME, policy.policy, events.events),
     *(explain.explain, replay.replay, parked.parked, report.report, reconcile.reconcile, doctor.doctor),
-    *(upkeep.migrate, upkeep.restore, double.double),
+    *(upkeep.migrate, upkeep.nats_users, backup.backup, backup.restore, double.double, demo.demo),
 ):
     cli.add_command(command)
 

@@ -103,8 +103,8 @@ def found(log: Log, reference: str) -> str:
 
 def bus(known: Settings, user: Reporter) -> str:
     """The address of the NATS that the evaluator is on: as this user, where it knows users."""
-    if known.nats_address:
-        return known.nats_address
+    if known.nats_url:
+        return known.nats_as(user)
     try:
         urls = (known.data_dir / "nats.url").read_text().split()
         return next((url for url in urls if named_in(url, "") == user), urls[0])

@@ -120,7 +120,7 @@ async def _notifying(settings: Settings, nats_url: str, evaluator: Evaluator) ->
 
 
 def _bus(settings: Settings, server: EmbeddedServer | None, service: Reporter) -> str:
-    return server.url(service) if server else settings.nats_address
+    return server.url(service) if server else settings.nats_as(service)
 
 
 def _say_up(settings: Settings, where: str) -> None:

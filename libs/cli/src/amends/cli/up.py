@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from amends.common.bus.embedded import EmbeddedServer, write_private
+from amends.common.events import EVERYONE
 from amends.common.logs import set_up
+from amends.common.runner import run
 from amends.common.settings import Settings
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
@@ -48,7 +50,7 @@ def serve(settings: Settings) -> int:
 
 def _until_the_end(work: Coroutine[Any, Any, None]) -> int:
     try:
-        asyncio.run(work)
+        run(work)
     except ExceptionGroup as group:
         return max(_failed(error, _code(error) or FAILED) for error in group.exceptions)
     except Exception as error:
@@ -76,7 +78,7 @@ def _failed(error: Exception, code: int) -> int:
 async def _alone(settings: Settings) -> None:
     from amends.cli.together import evaluate, nobody
 
-    await evaluate(settings, settings.nats_address, partial(nobody, settings))
+    await evaluate(settings, settings.nats_as("evaluator"), partial(nobody, settings))
 
 
 async def _up(settings: Settings) -> None:
@@ -92,8 +94,8 @@ async def _up(settings: Settings) -> None:
 async def _together(settings: Settings, server: EmbeddedServer | None) -> None:
     from amends.cli.together import evaluate, others
 
-    with _told(settings, *(server.urls if server else (settings.nats_address,))):
-        nats_url = server.url("evaluator") if server else settings.nats_address
+    with _told(settings, *(server.urls if server else map(settings.nats_as, EVERYONE))):
+        nats_url = server.url("evaluator") if server else settings.nats_as("evaluator")
         await evaluate(settings, nats_url, partial(others, settings, server))
 
 

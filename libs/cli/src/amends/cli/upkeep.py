@@ -1,8 +1,9 @@
-"""`amends migrate` and `amends restore`: the log's schema, and its end after a restore from a backup."""
+"""`amends migrate`: the log's schema. And the end of a restored log, which the mirror still has."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -53,16 +54,35 @@ def migrate(recorder_role: str | None, reader_role: str | None) -> None:
         say("the log has this version's schema now" if changed else "there was nothing to do")
 
 
-@click.command(short_help="After a restore: bring in the rest.", epilog=examples("amends restore --import-tail"))
-@click.option("--import-tail", is_flag=True, required=True, help="Bring in the events that only the mirror still has.")
-@placed("data_dir", "database", "nats_url")
-@formatted
-def restore(*, import_tail: bool) -> None:  # noqa: ARG001 - said, so that nobody restores by accident
-    """After a restore from a backup: bring in what was recorded since then, from the mirror.
+@click.command(
+    "nats-users",
+    short_help="Make the users of a nats-server of your own.",
+    epilog=examples("amends nats-users users > nats.conf && nats-server -js -c nats.conf"),
+)
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def nats_users(file: Path) -> None:
+    """Make a user with a password for each service, and print what nats-server has to know of them.
 
-    The evaluator stops by itself when it finds its mirror ahead of its log. Stop what still runs, restore the
-    database, then run this once. Each event is checked against the one before it; nothing is changed unless all fit.
+    FILE gets the passwords, for nobody else to read: set nats_users_file to it. One that is there is kept. What is
+    printed is a configuration for nats-server's -c, which holds each user to what its service needs and nothing else.
     """
+    from secrets import token_urlsafe
+
+    from amends.common.bus.embedded import write_private
+    from amends.common.bus.users import configuration
+    from amends.common.events import EVERYONE
+    from amends.common.settings import Settings
+
+    if not file.exists():
+        write_private(file, "".join(f"{user}:{token_urlsafe(24)}\n" for user in EVERYONE))
+    known = Settings(nats_users_file=file).nats_users
+    if lacking := [user for user in EVERYONE if user not in known]:
+        raise Negative(f"{file} has no password for {', '.join(lacking)}: add a line user:password for each")
+    say(configuration({user: known[user] for user in EVERYONE}).rstrip())
+
+
+def bring_in_the_tail(known: Settings) -> None:
+    """After a restore from a backup: what was recorded since then, from the mirror."""
     import asyncio
 
     from amends.cli.up import InUse
@@ -71,7 +91,7 @@ def restore(*, import_tail: bool) -> None:  # noqa: ARG001 - said, so that nobod
     from amends.evaluator.tail import NoTailError
 
     try:
-        result = asyncio.run(_imported(settings()))
+        result = asyncio.run(_imported(known))
     except (InUse, NoTailError) as error:
         raise Negative(str(error)) from error
     except (LogUnreachable, NotStarted, OSError, TimeoutError) as error:
@@ -89,8 +109,8 @@ async def _imported(known: Settings) -> Imported:
     from amends.common.bus.embedded import EmbeddedServer
 
     async with AsyncExitStack() as stack:
-        if known.nats_address:
-            return await _from(known.nats_address, known)
+        if known.nats_url:
+            return await _from(known.nats_as("evaluator"), known)
         stack.enter_context(owned(known.data_dir))
         server = await stack.enter_async_context(EmbeddedServer(known.data_dir / "nats"))
         return await _from(server.url("evaluator"), known)

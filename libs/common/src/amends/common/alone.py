@@ -37,6 +37,7 @@ def serve(settings: Settings, service: Reporter, work: Work, unusable: tuple[typ
         sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
         return USAGE
     try:
+        # Not `amends.common.runner`: uvloop leaves files open in the processes it starts, and some run strangers' code.
         asyncio.run(_served(settings, service, work))
     except unusable as error:
         sys.stderr.write(f"amends: {error}\n")
@@ -51,7 +52,7 @@ async def _served(settings: Settings, service: Reporter, work: Work) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    link = Link(settings.nats_address, service)
+    link = Link(settings.nats_as(service), service)
     running: list[Working] = []
 
     def checks() -> dict[str, str]:

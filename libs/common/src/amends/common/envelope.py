@@ -116,10 +116,14 @@ def rehashed(row: Row, previous: bytes) -> bytes:
 
 def event_of(row: Row) -> Event:
     """The stored row with its fact decoded."""
-    pos, loop, version, key, type_, schema, time, source, actor, cause, policy, data, _ = row
-    read = _TODAY.get((type_, schema))
-    fact = read(data) if read else decode(type_, schema, data)
-    return Event(pos, loop, version, key, time, source, actor, cause, policy, fact)
+    pos, loop, version, key, _type, _schema, time, source, actor, cause, policy, _data, _hash = row
+    return Event(pos, loop, version, key, time, source, actor, cause, policy, fact_of(row))
+
+
+def fact_of(row: Row) -> AnyFact:
+    """The stored row's fact."""
+    read = _TODAY.get((row.type, row.schema))
+    return read(row.data) if read else decode(row.type, row.schema, row.data)
 
 
 _TODAY = {(name, cls.schema_version): cls.__pydantic_validator__.validate_json for name, cls in FACTS.items()}

@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Severity, shared_values
+from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Seconds, Severity, shared_values
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
@@ -602,7 +602,7 @@ class FixStarted(Step):
 class FixPrepared(Step):
     """A fix, proved: the change set on `base`, a verdict per item, the checks, the cost.
 
-    `credits` are the people whose suggestions are in it as they wrote them.
+    `credits` are the people whose suggestions are in it as they wrote them, `notes` what was odd about the workspace.
     """
 
     by = ("fixer", "cli")
@@ -615,6 +615,7 @@ class FixPrepared(Step):
     usage: Usage = Usage()
     transcript: Digest | None = None
     credits: Many[Author] = ()
+    notes: Many[Name] = ()
 
     @property
     def key(self) -> str:
@@ -632,6 +633,7 @@ class FixFailed(Step):
     usage: Usage = Usage()
     retry_after: Count = 0
     transcript: Digest | None = None
+    notes: Many[Name] = ()
 
     @property
     def key(self) -> str:
@@ -639,7 +641,7 @@ class FixFailed(Step):
 
 
 class FixPushed(Fact):
-    """The cycle's commit is on the branch."""
+    """The cycle's commit is on the branch. `wrote` are the lines of it that were not there before."""
 
     by = ("publisher", "cli")
     type: Literal["fix.pushed"] = "fix.pushed"
@@ -647,6 +649,8 @@ class FixPushed(Fact):
     sha: Sha
     items: Many[Name] = ()
     adopted: bool = False
+    wrote: Many[Name] = ()
+    ci_seconds: Seconds = 0
 
     @property
     def key(self) -> str:
@@ -654,12 +658,13 @@ class FixPushed(Fact):
 
 
 class PushRefused(Step):
-    """The push was not made."""
+    """The push was not made. `patch` is the fix, where nothing speaks against it but the branch."""
 
     by = ("publisher", "cli")
     type: Literal["push.refused"] = "push.refused"
     reason: Failure
     detail: Prose = ""
+    patch: Digest | None = None
 
     @property
     def key(self) -> str:
@@ -780,6 +785,8 @@ class FixRequested(Request, Step):
     closed: tuple[Closed, ...] = ()
     expects: tuple[Token, ...] = ()
     texts: tuple[Text, ...] = ()
+    pushed: Sha = ""
+    wrote: tuple[Name, ...] = ()
     rules: Policy
 
     @property
@@ -788,7 +795,7 @@ class FixRequested(Request, Step):
 
 
 class PushRequested(Request, Step):
-    """Publish this change set on this base, and nothing else. `protected` is what the policy says of paths now.
+    """Publish this change set on this base, and nothing else; `protected` and `allowed` are the policy's paths.
 
     `reviews` are those that asked for it, `credits` the people whose own words are in it.
     """
@@ -801,6 +808,8 @@ class PushRequested(Request, Step):
     verdicts: tuple[Verdict, ...] = ()
     prepared: Id
     protected: tuple[Line, ...] = ()
+    allowed: tuple[Line, ...] = ()
+    ci_seconds: Seconds = 0
     reviews: tuple[Id, ...] = ()
     credits: tuple[Author, ...] = ()
 
@@ -865,6 +874,7 @@ class Escalated(Request):
     detail: Prose = ""
     items: tuple[Name, ...] = ()
     history: tuple[Past, ...] = ()
+    patch: Digest | None = None
 
     @property
     def key(self) -> str:
@@ -943,7 +953,7 @@ REACTIONS: dict[Reporter, tuple[str, ...]] = {
         "fix.requested", "review.rejected", "review.approved", "review.commented", "command.given", "pr.observed",
     ),
     "fixer": ("comments.fetched",),
-    "publisher": ("push.requested", "cycle.finished"),
+    "publisher": ("push.requested", "fix.pushed", "cycle.finished"),
     "notifier": (
         "fix.requested", "cycle.finished", "review.requested", "escalated", "loop.finished", "loop.paused",
         "command.accepted", "command.refused", "policy.observed",

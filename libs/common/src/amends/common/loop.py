@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, assert_never
 from amends.common.envelope import Event
 from amends.common.events import (
     AccessChanged,
+    AnyFact,
     Author,
     AuthorChecked,
     Change,
@@ -201,6 +202,8 @@ class Failed:
     mark: Mark
     retry_after: int = 0
     retry: bool = False
+    detail: str = ""
+    patch: str | None = None
 
 
 @dataclass(frozen=True)
@@ -248,6 +251,7 @@ class Cycle:
     pushes: int = 0
     pushed: str = ""
     pushed_items: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     failed: Failed | None = None
     tries: int = 0
@@ -312,6 +316,8 @@ class Loop:
     ended: int = 0
     pushed: str = ""
     wrote: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    unstarted: tuple[str, ...] = ()
     awaiting: bool = False
     human: str = ""
     conflicts: tuple[str, ...] = ()
@@ -343,9 +349,12 @@ class Loop:
 
 def evolve(loop: Loop, event: Event) -> Loop:
     """The loop after one more event: a copy, which is this event's own until it is done, and frozen from then on."""
-    after = replace(loop, version=event.version, pos=event.pos, time=event.time)
-    mark = Mark(event.pos, event.version, event.time)
-    fact = event.fact
+    return meant(loop, event.fact, Mark(event.pos, event.version, event.time))
+
+
+def meant(loop: Loop, fact: AnyFact, mark: Mark) -> Loop:
+    """The loop after this fact, which stands there in the log."""
+    after = replace(loop, version=mark.version, pos=mark.pos, time=mark.time)
     if fact.slot:
         after = _numbered(after, fact, mark)
     after = MEANING[type(fact)](after, fact, mark)
@@ -384,7 +393,8 @@ def _seen(loop: Loop, fact: PrObserved | PrClosed | AccessChanged, mark: Mark) -
     barred = 0 if micros(fact.updated_at) > loop.barred else loop.barred
     if loop.closed:
         return changed(loop, pull=fact, closed="", finished="", hold="", barred=barred, woken=mark)
-    return changed(loop, pull=fact, hold="", barred=barred)
+    same = loop.pull is not None and loop.pull.head == fact.head
+    return changed(loop, pull=fact, hold="", barred=barred, unstarted=loop.unstarted if same else ())
 
 
 def _opened(loop: Loop, fact: LoopOpened, _mark: Mark) -> Loop:
@@ -494,7 +504,10 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
 
 
 def _checked(loop: Loop, fact: ChecksFinished, mark: Mark) -> Loop:
-    if fact.conclusion == "none_started" or fact.required is None:
+    if fact.conclusion == "none_started":
+        ours = loop.pull is not None and fact.head == loop.pull.head and not loop.closed
+        return changed(loop, unstarted=(*loop.unstarted, fact.name)) if ours else loop
+    if fact.required is None:
         return loop
     id_ = f"check/{fact.name}"
     item = loop.items.get(id_)
@@ -705,7 +718,8 @@ def _worked(
             cycle = replace(cycle, prepared=prepared, claim=None, outage=0, outages=0)
             return changed(_settled(loop, fact.usage), cycle=cycle)
         case FixFailed():
-            cycle = replace(_failing(cycle, Failed(fact.reason, mark, fact.retry_after)), claim=None)
+            failed = Failed(fact.reason, mark, fact.retry_after, detail=fact.detail[:MOST_DETAIL])
+            cycle = replace(_failing(cycle, failed), claim=None)
             return changed(_settled(loop, fact.usage), cycle=cycle)
         case PushRequested():
             cycle = replace(cycle, push=Push(fact.again, mark), pushes=cycle.pushes + 1, failed=None)
@@ -795,10 +809,12 @@ def _published(loop: Loop, fact: FixPushed | PushRefused, mark: Mark) -> Loop:
     if isinstance(fact, FixPushed):
         if loop.pull and cycle.prepared and loop.pull.head == cycle.prepared.base:
             loop = changed(loop, pull=loop.pull.model_copy(update={"head": fact.sha}))  # GitHub will tell it later
-        return changed(loop, cycle=replace(cycle, pushed=fact.sha, pushed_items=fact.items, failed=None))
+        landed = replace(cycle, pushed=fact.sha, pushed_items=fact.items, lines=fact.wrote, failed=None)
+        return changed(loop, cycle=landed)
     if fact.k != loop.k:
         return loop
-    return changed(loop, cycle=_failing(replace(cycle, push=None), Failed(fact.reason, mark)))
+    failed = Failed(fact.reason, mark, detail=fact.detail[:MOST_DETAIL], patch=fact.patch)
+    return changed(loop, cycle=_failing(replace(cycle, push=None), failed))
 
 
 def _cycled(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
@@ -814,10 +830,12 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     prepared = loop.cycle.prepared if loop.cycle else None
     wrote = {change.path: (change.before, change.blob) for change in prepared.changes} if prepared else {}
     pushed = fact.outcome == "pushed"
+    lines = loop.cycle.lines if loop.cycle else ()
     return changed(
         loop, phase=Phase.RESTING, cycle=None, items=items, used=loop.used + fact.used, ended=mark.version,
         history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
-        wrote=wrote if pushed else loop.wrote, awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"},
+        wrote=wrote if pushed else loop.wrote, lines=lines if pushed else loop.lines,
+        awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"},
         hold=fact.reason if fact.outcome == "cancelled" and fact.reason in HOLDS else loop.hold,
         ending="" if loop.ending == "skip" else loop.ending,
     )  # fmt: skip
@@ -881,6 +899,7 @@ def _owed(loop: Loop) -> Iterator[int]:
 
 
 MOST_PARKED = 50
+MOST_DETAIL = 2_000
 
 
 # --- asking people, and time ---------------------------------------------------------------------------------------
@@ -920,8 +939,8 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
         return changed(loop, asks=_without(loop.asks, number(rest)))
     if fact.again:
         return _asking(loop, fact, mark)
-    if subject in {"review", "command"}:
-        return _asking(_told_of_late(loop), fact, mark)
+    if subject in {"review", "command", "ci"}:
+        return _asking(_told_of_late(loop, subject), fact, mark)
     if loop.kind == "installation":
         return _asking(changed(loop, fixing_off=fact.reason), fact, mark)
     if fact.reason == "question":
@@ -935,8 +954,10 @@ def _escalated(loop: Loop, fact: Escalated, mark: Mark) -> Loop:
     return _asking(loop, fact, mark)
 
 
-def _told_of_late(loop: Loop) -> Loop:
-    """A human knows of everybody who should have been looked up by now."""
+def _told_of_late(loop: Loop, subject: str) -> Loop:
+    """A human knows of the checks that did not begin, or of everybody who should have been looked up by now."""
+    if subject == "ci":
+        return changed(loop, unstarted=())
     reviews = {id_: replace(one, overdue="told") if one.overdue else one for id_, one in loop.reviews.items()}
     commands = {key: replace(one, overdue="told") if one.overdue else one for key, one in loop.commands.items()}
     return changed(loop, reviews=reviews, commands=commands)

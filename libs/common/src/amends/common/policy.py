@@ -44,6 +44,7 @@ MOST_PATHS = 4 * LONG_LINES  # of the layers together, and of what a running cyc
 EVERYTHING = ("**",)
 
 Trigger = Literal["comments", "checks"]
+Missing = Literal["recreate", "fail"]
 Channel = Literal["github", "slack", "email"]
 Triggers = Annotated[tuple[Trigger, ...], Field(max_length=10)]
 Channels = Annotated[tuple[Channel, ...], Field(max_length=10)]
@@ -84,6 +85,7 @@ class Waits(_Part):
     start_seconds: Seconds = 43_200
     claim_grace_seconds: Seconds = 300
     push_seconds: Seconds = 600
+    ci_seconds: Seconds = 600
     tell_seconds: Seconds = 3_600
     author_seconds: Seconds = 21_600
     outage_seconds: Seconds = 21_600
@@ -112,7 +114,9 @@ class Policy(_Part):
     custom_prompt: Prose = ""
     checks: Lines = ()
     protected_paths: tuple[Line, ...] = ()
+    allowed_paths: tuple[Line, ...] = ()
     resolve_threads: bool = True
+    worktree_missing: Missing = "recreate"
     drafts: bool = False
     opt_out_label: str = "amends: off"
     notify: tuple[Channel, ...] = ("github", "slack", "email")  # of those that the settings know
@@ -140,6 +144,7 @@ class WaitsOverrides(_Part):
     start_seconds: Seconds | None = None
     claim_grace_seconds: Seconds | None = None
     push_seconds: Seconds | None = None
+    ci_seconds: Seconds | None = None
     tell_seconds: Seconds | None = None
     author_seconds: Seconds | None = None
     outage_seconds: Seconds | None = None
@@ -165,7 +170,9 @@ class Overrides(_Part):
     custom_prompt: Prompt | None = None
     checks: ShortLines | None = None
     protected_paths: ShortLines | None = None
+    allowed_paths: ShortLines | None = None
     resolve_threads: bool | None = None
+    worktree_missing: Missing | None = None
     drafts: bool | None = None
     opt_out_label: Line | None = None
     notify: Channels | None = None
@@ -274,6 +281,8 @@ _GRANTS: dict[str, Callable[[Any, Any], object]] = {
     "max_reraises": min,
     "max_fixers": lambda wide, _: wide,
     "protected_paths": _all_paths,
+    "allowed_paths": lambda wide, by: tuple(path for path in wide if path in by),
+    "worktree_missing": lambda wide, by: "fail" if "fail" in (wide, by) else wide,
     "notify": lambda wide, by: tuple(channel for channel in wide if channel in by),
     "budget": _least,
     "waits": lambda wide, _: wide,

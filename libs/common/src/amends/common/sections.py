@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
@@ -11,9 +12,37 @@ from amends.common.policy import Line
 
 
 class Section(BaseModel):
-    """A part of the settings, with a table of its own in the file."""
+    """A part of the settings, with a table of its own in the file.
+
+    `FILES` are secrets that may be in files: what names the file, and which secret its first line is.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    FILES: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_files(cls, said: Any) -> Any:  # noqa: ANN401 - as it was said
+        """From here on the secret is a setting like any other, and where it was found is forgotten."""
+        if not isinstance(said, dict):
+            return said
+        known = dict(said)
+        for file, secret in cls.FILES.items():
+            if where := known.pop(file, None):
+                if known.get(secret):
+                    raise ValueError(f"give {secret} or {file}, not both")
+                one = isinstance(where, str | Path)
+                known[secret] = _in(file, where) if one else [_in(file, path) for path in where]
+        return known
+
+
+def _in(setting: str, path: str | Path) -> str:
+    """The secret in a file, without what editors put behind it."""
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ValueError(f"{setting}: {path} cannot be read ({why})") from None
 
 
 class Bearer(Section):
@@ -32,8 +61,11 @@ class Bearer(Section):
 class Gateway(Section):
     """Where the gateway listens and whom it believes. Several webhook secrets: for the time of a rotation."""
 
+    FILES = {"webhook_secret_files": "webhook_secrets"}
+
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    webhook_secret_files: tuple[Path, ...] = ()
     webhook_secrets: tuple[Annotated[SecretStr, Field(min_length=1)], ...] = ()
     tokens: tuple[Bearer, ...] = ()
 
@@ -57,7 +89,12 @@ Address = Annotated[str, Field(pattern=r"^https?://[^\s?#@]+$", max_length=400)]
 
 
 class GitHub(Section):
-    """Where GitHub is, and who we are there: an App (id and key) or one token. A path in `api_url` is kept."""
+    """Where GitHub is, and who we are there: an App (id and key) or one token. A path in `api_url` is kept.
+
+    `reading_token`, beside `token`, may only read: the fixer of `amends up` gets that one.
+    """
+
+    FILES = {"token_file": "token"}
 
     api_url: Address = "https://api.github.com"
     graphql_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
@@ -65,7 +102,9 @@ class GitHub(Section):
     app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$")] = ""
     private_key: SecretStr = SecretStr("")
     private_key_file: Path | None = None
+    token_file: Path | None = None
     token: SecretStr = SecretStr("")
+    reading_token: SecretStr = SecretStr("")
     at_once: Annotated[int, Field(ge=1, le=8)] = 4
     timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 15.0
 
@@ -74,6 +113,8 @@ class GitHub(Section):
         keys = bool(self.private_key.get_secret_value()) + (self.private_key_file is not None)
         if self.app_id and self.token.get_secret_value():
             raise ValueError("give app_id with a private key, or token, not both")
+        if self.reading_token.get_secret_value() and not self.token.get_secret_value():
+            raise ValueError("reading_token goes beside token: an App's tokens are made for what each service needs")
         if keys > 1:
             raise ValueError("give private_key or private_key_file, not both")
         if bool(self.app_id) != bool(keys):
@@ -105,6 +146,14 @@ class GitHub(Section):
             "/"
         )
 
+    @property
+    def without_key(self) -> GitHub:
+        """The same for somebody who must neither sign nor write: of an App nothing but where GitHub is."""
+        none = SecretStr("")
+        token = self.reading_token if self.reading_token.get_secret_value() else self.token
+        gone = {"app_id": "", "private_key": none, "private_key_file": None, "reading_token": none}
+        return self.model_copy(update={**gone, "token": token})
+
     def key(self) -> str:
         """The App's private key, in PEM."""
         if self.private_key_file is not None:
@@ -113,7 +162,10 @@ class GitHub(Section):
 
 
 class Publisher(Section):
-    """In whose name commits are made, and how much one may hold. `folder` is below the data directory unless given."""
+    """In whose name commits are made, and how much one may hold. `folder` is below the data directory unless given.
+
+    Copies of repositories may take `disk_mb` together, which is looked after every `tidy_seconds`.
+    """
 
     name: Annotated[str, Field(pattern=r"^[^\x00-\x1f<>\x7f]{1,100}$")] = "amends"
     email: Annotated[str, Field(pattern=r"^[^\s<>\x00-\x1f\x7f]{3,200}$")] = "amends@noreply.invalid"
@@ -121,6 +173,8 @@ class Publisher(Section):
     max_files: Annotated[int, Field(ge=1, le=1_000)] = 50
     max_lines: Annotated[int, Field(ge=1, le=1_000_000)] = 5_000
     max_bytes: Annotated[int, Field(ge=1, le=100_000_000)] = 500_000
+    disk_mb: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
+    tidy_seconds: Annotated[float, Field(ge=1, le=2_592_000)] = 21_600.0
 
 
 class Fetcher(Section):
@@ -140,6 +194,9 @@ class Fetcher(Section):
 class Model(Section):
     """The model that the agent asks. `first_pause` is before the second try of a turn, and doubles."""
 
+    FILES = {"api_key_file": "api_key"}
+
+    api_key_file: Path | None = None
     api_key: SecretStr = SecretStr("")
     base_url: Address = "https://api.anthropic.com"
     name: Annotated[str, Field(pattern=r"^[!-~]{1,200}$")] = "claude-sonnet-5-5"
@@ -168,10 +225,15 @@ class Sandbox(Section):
 
 
 class Fixer(Section):
-    """How many fixes at once, and where workspaces are (nothing: in the data directory)."""
+    """How many fixes at once, and where workspaces are (nothing: in the data directory).
+
+    Workspaces may take `disk_mb` together, and copies of repositories as much again: looked after every `tidy_seconds`.
+    """
 
     slots: Annotated[int, Field(ge=1, le=50)] = 2
     directory: Path | None = None
+    disk_mb: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
+    tidy_seconds: Annotated[float, Field(ge=1, le=2_592_000)] = 21_600.0
 
 
 class Notifier(Section):

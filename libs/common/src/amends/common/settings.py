@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from inspect import isclass
 from pathlib import Path
 from socket import gethostname
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args, get_origin
 from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
@@ -47,6 +47,7 @@ class Settings(BaseModel):
     nats_url: Annotated[str, Field(repr=False, pattern=r"^((nats|tls)://[^\s,]+(,(nats|tls)://[^\s,]+)*)?$")] = ""
     nats_user: str = ""
     nats_password: SecretStr = SecretStr("")
+    nats_users_file: Path | None = None  # where there is a user for each service: lines of user:password
     replicas: Annotated[int, Field(ge=1, le=5)] = 1
     holder: Annotated[str, Field(pattern=r"^[!-~]{1,150}$")] = gethostname() or "localhost"
     ops_host: str = "127.0.0.1"
@@ -74,12 +75,35 @@ class Settings(BaseModel):
     def _log_in_the_data_dir(cls, said: Said) -> Said:
         return {"database": f"sqlite:///{said.get('data_dir', '.amends')}/amends.db", **said}
 
+    @model_validator(mode="after")
+    def _users_can_be_read(self) -> Self:
+        if self.nats_users_file and self.nats_user:
+            raise ValueError("give nats_user or nats_users_file, not both")
+        try:
+            self.nats_users  # noqa: B018 - it is only tried
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it has no lines of user:password"
+            raise ValueError(f"nats_users_file: {self.nats_users_file} cannot be read ({why})") from None
+        return self
+
     @property
-    def nats_address(self) -> str:
-        """The addresses of NATS with the credentials in them; nothing means: start one."""
-        if not self.nats_user:
+    def nats_users(self) -> dict[str, str]:
+        """The password of each user that the file has."""
+        if self.nats_users_file is None:
+            return {}
+        lines = [line.partition(":") for line in self.nats_users_file.read_text(encoding="utf-8").split()]
+        if not all(password for _, _, password in lines):
+            raise ValueError("a line is no user:password")
+        return {user: password for user, _, password in lines}
+
+    def nats_as(self, service: str) -> str:
+        """The addresses of NATS with this service's credentials in them; nothing means: start one."""
+        user, password = self.nats_user, self.nats_password.get_secret_value()
+        if service in self.nats_users:
+            user, password = service, self.nats_users[service]
+        if not user:
             return self.nats_url
-        account = f"{quote(self.nats_user, safe='')}:{quote(self.nats_password.get_secret_value(), safe='')}@"
+        account = f"{quote(user, safe='')}:{quote(password, safe='')}@"
         return ",".join(url.replace("://", f"://{account}") for url in self.nats_url.split(",") if url)
 
     @property
@@ -87,10 +111,16 @@ class Settings(BaseModel):
         """What must not be printed anywhere."""
         urls = (self.database, *self.nats_url.split(","))
         hooks = (secret.get_secret_value() for secret in self.gateway.webhook_secrets)
-        kept = (self.github.token, self.github.private_key, self.model.api_key)
+        kept = (self.github.token, self.github.reading_token, self.github.private_key, self.model.api_key)
         told = (self.slack.token, self.slack.webhook, self.smtp.password)
         ours = (secret.get_secret_value() for secret in (*kept, *told))
-        found = (self.nats_password.get_secret_value(), *hooks, *ours, *(urlsplit(url).password or "" for url in urls))
+        found = (
+            self.nats_password.get_secret_value(),
+            *self.nats_users.values(),
+            *hooks,
+            *ours,
+            *(urlsplit(url).password or "" for url in urls),
+        )
         return tuple(secret for secret in found if secret)
 
 

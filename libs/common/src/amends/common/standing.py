@@ -199,6 +199,7 @@ def counting(loop: Loop, policy: Policy, scope: str = "triggers") -> dict[str, I
     return {id_: item for id_, item in waiting.items() if covered(loop, policy, id_, rejecting)}
 
 
+@remembered
 def questions(loop: Loop, policy: Policy) -> dict[str, Item]:
     """The items that wait for a human's answer: nobody whose word counts has said more since."""
     return {id_: item for id_, item in loop.items.items() if is_question(item) and not news(loop, policy, item)}

@@ -18,6 +18,7 @@ from amends.comment_fetcher.snapshot import Said, Snapshot, Thread
 from amends.comment_fetcher.visible import suggestions, visible
 from amends.common.events import Author, Collected, FixRequested, ItemKind, LeftOut, Text, seen_as
 from amends.common.feedback import Anchor, Feedback, Remark, Side, Suggestion
+from amends.common.gate.hunks import Hunk, claimed
 from amends.common.github.commands import beside_order
 from amends.common.github.models import Review, ReviewComment
 from amends.common.github.sightings import author, check_name, only_orders
@@ -118,7 +119,7 @@ def collected(
     said = sorted(snapshot.everything(), key=_dated, reverse=True)
     known = {seen_as(one.node, body_hash(one.comment.body)): None for one in said[:MOST_SEEN]}
     return Collection(
-        tuple(_indexed(one) for one in found),
+        tuple(_indexed(one, request) for one in found),
         tuple(one for one in found if (one.item, one.version) not in closed),
         tuple(known),
         tuple(sorted(hearing.strangers)),
@@ -132,10 +133,13 @@ def _dated(said: Said) -> float:
     return at.timestamp() if at else 0.0
 
 
-def _indexed(one: Feedback) -> Collected:
+def _indexed(one: Feedback, request: FixRequested) -> Collected:
     anchor = one.anchor or Anchor(path="")
+    line = Hunk(anchor.path, anchor.origin_line or 0, anchor.origin_line or 0)
+    on_ours = bool(request.pushed) and anchor.origin_commit == request.pushed and anchor.side == "RIGHT"
     return Collected(
         id=one.item, kind=one.kind, version=one.version, author=one.author, review=one.review, resolved=one.resolved,
+        ours=on_ours and any(claimed(lines).holds(line) for lines in request.wrote),
         outdated=anchor.outdated, path=name(anchor.path), line=anchor.line, severity=one.severity,
     )  # fmt: skip
 

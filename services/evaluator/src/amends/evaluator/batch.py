@@ -14,7 +14,7 @@ from typing import NamedTuple
 from amends.common.answers import Already, Answer, Recorded, Refused, Report, has_nul
 from amends.common.crash import crash_point
 from amends.common.envelope import MAX_ENVELOPE, VOCABULARY, Event, Row, encode, event_of, row_of
-from amends.common.events import CommentsFetched, Fact, FixFailed, FixPrepared, FixStarted, LoopStuck
+from amends.common.events import CommentsFetched, Fact, FixFailed, FixPrepared, FixStarted, LoopStuck, PushRefused
 from amends.common.frozen import replace
 from amends.common.identity import INSTALLATION, loop_name, policy_loop
 from amends.common.loop import DAY, Loop, Spent, evolve, snapshot_updated, snapshot_value
@@ -92,6 +92,8 @@ def blobs_of(fact: Fact) -> list[str]:
             named = [fact.transcript, *(change.blob for change in fact.changes)]
         case FixFailed():
             named = [fact.transcript]
+        case PushRefused():
+            named = [fact.patch]
         case _:
             named = []
     return [sha for sha in named if sha]

@@ -230,6 +230,8 @@ def _failed(loop: Loop, policy: Policy) -> Decisions:
     reason = cycle.failed.reason
     if reason in OUTAGES | MODEL_OFF:
         return _waited_out(loop, policy, cycle, cycle.failed)
+    if reason is Failure.WORKSPACE_LOST and cycle.rules.worktree_missing == "fail":
+        return _given_up(loop, policy, reason, used=False)  # the next attempt would not find it either
     if reason in RESTARTS and cycle.tries >= policy.max_attempts:
         return _given_up(loop, policy, GAVE_UP[reason], used=False)
     if reason in RESTARTS:
@@ -237,9 +239,9 @@ def _failed(loop: Loop, policy: Policy) -> Decisions:
     if reason is Failure.CANCELLED:
         ready = cycle.prepared and not _moved(loop, cycle) and not obstacles(loop, policy)
         return [_push(loop, cycle, policy)] if ready else _next_attempt(loop, policy)
-    if reason in DROPPED:
+    if reason in DROPPED and not cycle.failed.patch:
         return [_cancelled(loop, reason)]
-    return _given_up(loop, policy, reason, used=reason not in FREE)
+    return _given_up(loop, policy, reason, used=reason not in FREE | DROPPED)
 
 
 def _waited_out(loop: Loop, policy: Policy, cycle: Cycle, failed: Failed) -> Decisions:
@@ -270,8 +272,11 @@ def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisio
     )
     verdicts = _final(loop, policy, put_aside)
     finished = CycleFinished(n=loop.n, outcome="failed", used=used, reason=reason, verdicts=verdicts)
-    escalated = _escalation(loop, f"cycle/{loop.n}", reason)
-    return [finished, escalated.model_copy(update={"history": remembered(loop, finished)})]
+    failed = loop.cycle.failed if loop.cycle else None
+    said = failed if failed and failed.reason == reason else None
+    escalated = _escalation(loop, f"cycle/{loop.n}", reason, said.detail if said else "")
+    update = {"history": remembered(loop, finished), "patch": said.patch if said else None}
+    return [finished, escalated.model_copy(update=update)]
 
 
 def _conflicting(loop: Loop, _policy: Policy) -> Decisions:
@@ -281,6 +286,15 @@ def _conflicting(loop: Loop, _policy: Policy) -> Decisions:
         return []
     detail = f"conflicts with the base branch in {', '.join(cycle.conflicts)}"[:4_000]
     escalated = _escalation(loop, f"cycle/{loop.n}/{loop.k}", "conflict", detail)
+    return [escalated.model_copy(update={"stops": False})]
+
+
+def _unstarted(loop: Loop, _policy: Policy) -> Decisions:
+    """A commit that no check looks at is shown to a human; nothing waits for it."""
+    if not loop.unstarted or loop.pull is None:
+        return []
+    detail = f"{', '.join(loop.unstarted)} did not begin for {loop.pull.head}"[:4_000]
+    escalated = _escalation(loop, f"ci/{loop.pull.head}", "ci_not_started", detail)
     return [escalated.model_copy(update={"stops": False})]
 
 
@@ -487,6 +501,8 @@ def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
         scope=scope,
         rejecting=_fitting(sorted(review.author.account for review in rejections(loop, policy)), MAX_NAMES),
         expects=_fitting(sorted(nodes)[:500], MAX_NAMES),
+        pushed=loop.pushed if loop.lines else "",
+        wrote=_fitting(loop.lines, MAX_NAMES),
         rules=tightest(cycle.rules, policy) if cycle else policy,
     )
     room = MAX_REQUEST - weight(request)
@@ -556,11 +572,14 @@ def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
         verdicts=prepared.verdicts,
         prepared=prepared.mark.pos,
         protected=tightest(cycle.rules, policy).protected_paths,
+        allowed=tightest(cycle.rules, policy).allowed_paths,
+        ci_seconds=policy.waits.ci_seconds,
         reviews=tuple(sorted({item.review for item in fixed if item and item.review})),
         credits=prepared.credits,
     )
 
 
 RULES = (
-    _commands, _ended, _failed, _conflicting, _collected, _prepared, _pushed, _asked, _again, _approved, _started,
+    _commands, _ended, _failed, _conflicting, _unstarted, _collected, _prepared, _pushed, _asked, _again, _approved,
+    _started,
 )  # fmt: skip

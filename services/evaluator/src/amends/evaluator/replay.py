@@ -16,9 +16,9 @@ from hashlib import sha256
 from itertools import takewhile
 from operator import attrgetter, itemgetter
 
-from amends.common.envelope import FACTS, Row, event_of
+from amends.common.envelope import FACTS, Row, fact_of
 from amends.common.identity import INSTALLATION, policy_loop
-from amends.common.loop import Loop, evolve
+from amends.common.loop import Loop, Mark, meant
 from amends.common.policy import Policy
 from amends.common.rows import ClaimRow
 from amends.common.standing import policy_for
@@ -128,6 +128,7 @@ class Rebuilt:
         before = self._loops.get(name)
         if before is None:
             before = self._loops[name] = self._unpacked(name)
+        settles = before.kind != "change"  # asked now, so that the state after it knows its kind as well
         if self.stuck and shows_unstuck(row):
             self.stuck.pop(name, None)
         if name not in self.unfolded:
@@ -139,12 +140,12 @@ class Rebuilt:
         self.versions[name] = row.version
         self._ends[name] = row.pos
         self._before = before
-        if before.kind != "change":
+        if settles:
             self._settings.setdefault(name, []).append((row.pos, self.loop(name)))
 
     def _evolve(self, before: Loop, row: Row) -> None:
         try:
-            after = self._loops[row.loop] = evolve(before, event_of(row))
+            after = self._loops[row.loop] = meant(before, fact_of(row), Mark(row.pos, row.version, row.time))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other loops can be rebuilt
             self.unfolded[row.loop] = Unfolded(row.pos, row.loop, type(error).__name__)
             return

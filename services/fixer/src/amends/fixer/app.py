@@ -17,14 +17,16 @@ from amends.common.bus.link import Link
 from amends.common.bus.work import worker
 from amends.common.events import Reporter
 from amends.common.git import Access, Repositories
-from amends.common.github.auth import CLONING
-from amends.common.github.client import Client, Nobody
+from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
+from amends.common.github.auth import CLONING, FIXING
+from amends.common.github.client import Client, Lender, Nobody
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 from amends.fixer.attempt import Means
 from amends.fixer.dialogue import Model
 from amends.fixer.fixing import Slot
 from amends.fixer.sandbox import SandboxUnavailable
+from amends.fixer.sources import place
 from amends.fixer.walls import Walled
 from amends.fixer.workspaces import Workspaces
 
@@ -58,13 +60,36 @@ def means(settings: Settings, client: Client, recorder: Recorder, walls: Walled,
     )  # fmt: skip
 
 
+def tidy(settings: Settings, around: Means) -> Tidying:
+    """Who looks after the disk; what is kept for workspaces is theirs as long as they are there."""
+    most, copies = settings.fixer.disk_mb * MEGABYTE, around.repositories
+    spaces = (around.workspaces, around.spare)
+    shelves = [_shelf(one, most // len(spaces)) for one in spaces]
+    shelves.append(Shelf("repositories", most, copies.size, copies.collect))
+
+    def kept(repo: int) -> Sequence[str]:
+        places = (place(loop) for one in spaces for loop in one.loops())
+        return [f"refs/amends/pull/{at.number}/" for at in places if at.repo == repo]
+
+    return Tidying(SERVICE, copies, tuple(shelves), settings.fixer.tidy_seconds, kept)
+
+
+def _shelf(spaces: Workspaces, most: int) -> Shelf:
+    async def collect(limit: int) -> Sequence[str]:
+        return await asyncio.to_thread(spaces.collect, limit)
+
+    return Shelf("workspaces", most, spaces.size, collect)
+
+
 @asynccontextmanager
-async def fixing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Fixer]:
-    """At work for the length of a block."""
+async def fixing(
+    settings: Settings, recorder: Recorder, link: Link, lender: Lender | None = None
+) -> AsyncIterator[Fixer]:
+    """At work for the length of a block; with tokens that are lent, where the key is somebody else's."""
     walls = Walled(settings.sandbox)
     await walls.tried()
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(Client(settings.github, CLONING_AND_READING))
+        client = await stack.enter_async_context(Client(settings.github, FIXING, lender=lender))
         model: Model | None = None
         if settings.model.known:
             from amends.fixer.model import Claude  # noqa: PLC0415 - 80 MB that nobody needs without a model
@@ -77,16 +102,16 @@ async def fixing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIte
         workers = [worker(settings, link, SERVICE, slot.fix, recorder) for slot in slots]
         fixer = Fixer(workers, walls)
         fixer.tasks += [asyncio.create_task(worker.run()) for worker in workers]
+        tidying = asyncio.create_task(tidy(settings, around).run())
+        fixer.tasks.append(tidying)
         try:
             yield fixer
         finally:
+            tidying.cancel()
             await asyncio.gather(*(worker.stop() for worker in workers))
             await asyncio.gather(*fixer.tasks, return_exceptions=True)
 
 
-CLONING_AND_READING = (*CLONING, ("pull_requests", "read"))
-
-
-def serve(settings: Settings) -> int:
+def serve(settings: Settings, lender: Lender | None = None) -> int:
     """`amends run fixer`: alone, on a NATS that somebody else runs; answers the exit code."""
-    return alone.serve(settings, SERVICE, partial(fixing, settings), (Nobody, SandboxUnavailable))
+    return alone.serve(settings, SERVICE, partial(fixing, settings, lender=lender), (Nobody, SandboxUnavailable))

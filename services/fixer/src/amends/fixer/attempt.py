@@ -57,6 +57,7 @@ class Attempt:
     fetched: CommentsFetched
     run: str
     agent: Run | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def rules(self) -> Policy:

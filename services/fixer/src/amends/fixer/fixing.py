@@ -61,7 +61,8 @@ class Slot:
             words = {"loop": event.loop, "reason": stopped.reason, "detail": str(stopped)[:400]}
             log.info("an attempt ended without a fix", extra=words)
             kept = await attempt.transcript()
-            return [_failed(fetched, self.run, stopped, attempt.usage, kept)]
+            failed = _failed(fetched, self.run, stopped, attempt.usage, kept)
+            return [failed.model_copy(update={"notes": attempt.notes})]
 
     async def _claimed(self, event: Event, fetched: CommentsFetched) -> str | None:
         """Whose run holds the attempt, if it is one of ours; None if there is nothing to do."""
@@ -108,8 +109,9 @@ class Slot:
                 items = await attempt.items()
                 at = place(attempt.event.loop)
                 repository = self.means.repositories.of(at.repo)
-                of = await source(self.means.client, self.means.access, repository, at, attempt.fetched)
-                return await Work(attempt, repository, of).prepared(items)
+                async with repository.used():
+                    of = await source(self.means.client, self.means.access, repository, at, attempt.fetched)
+                    return await Work(attempt, repository, of).prepared(items)
         except TimeoutError:
             raise Stopped(Failure.LIMITS, "the time for an attempt is up") from None
         except WorkspaceLost as error:

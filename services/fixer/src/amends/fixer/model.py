@@ -69,6 +69,17 @@ class Claude:
         """What it is called where prices are."""
         return self._settings.name
 
+    async def greet(self) -> None:
+        """See that the key and the name are taken, by a question that costs nothing; raises TurnFailed."""
+        hello: Any = [{"role": "user", "content": "Hello"}]
+        try:
+            await self._client.messages.count_tokens(model=self._settings.name, messages=hello)
+        except anthropic.APIStatusError as error:
+            meant = _meant(error)
+            raise (meant.failed if isinstance(meant, Again) else meant) from error
+        except (anthropic.APIConnectionError, httpx2.TransportError) as error:
+            raise TurnFailed(Failure.MODEL_OVERLOADED, f"{type(error).__name__}: {error}") from error
+
     async def turn(self, opening: Opening, messages: Sequence[Json], seconds: float) -> Reply:
         """The next turn; raises TurnFailed, `limits` when the time is up."""
         end = time.monotonic() + seconds

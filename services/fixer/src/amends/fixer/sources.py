@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import aclosing
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
@@ -10,6 +11,8 @@ from pydantic import TypeAdapter
 from amends.common.delivery import Later, Never
 from amends.common.events import CommentsFetched, Failure
 from amends.common.git import Access, Entry, GitFailed, Remote, Repository
+from amends.common.git.remotely import Broken, Unsafe
+from amends.common.git.repository import broken
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.models import Pull
@@ -51,15 +54,30 @@ async def source(client: Client, access: Access, repository: Repository, at: Pla
     try:
         live = await _live(await client.repository(at.repo), at)
         _fit(live, at, of)
-        wanted = [one for one in dict.fromkeys((of.head, live.base.sha)) if one]
-        await _here(access, repository, at, wanted)
-        return Source(live.title, of.head, live.base.sha, await repository.tree(of.head))
+        return await _read(access, repository, at, (live, of.head))
     except Later as error:
         raise Stopped(Failure.GITHUB_UNAVAILABLE, str(error), error.delay) from error
     except (Missing, Denied) as error:
         raise Stopped(Failure.ACCESS_LOST, str(error)) from error
-    except GitFailed as error:
+    except Unsafe as error:
+        raise Stopped(Failure.REFUSED, f"git does not take the repository over: {error}") from error
+    except (Broken, GitFailed) as error:
         raise Stopped(Failure.WORKSPACE_LOST, str(error)) from error
+
+
+async def _read(access: Access, repository: Repository, at: Place, of: tuple[Pull, str]) -> Source:
+    """The files of the head, from a copy that is made anew if it turns out to be broken."""
+    live, head = of
+    wanted = [one for one in dict.fromkeys((head, live.base.sha)) if one]
+    try:
+        await _here(access, repository, at, wanted)
+        return Source(live.title, head, live.base.sha, await repository.tree(head))
+    except (Broken, GitFailed) as error:
+        if not isinstance(error, Broken) and not broken(error):
+            raise
+        await repository.renew(str(error))
+    await _here(access, repository, at, wanted)
+    return Source(live.title, head, live.base.sha, await repository.tree(head))
 
 
 async def _live(reach: Reach, at: Place) -> Pull:
@@ -93,8 +111,10 @@ async def _here(access: Access, repository: Repository, at: Place, commits: Iter
 
 async def contents(repository: Repository, tree: Mapping[str, Entry], paths: Iterable[str]) -> dict[str, bytes]:
     """The bytes of these paths, as far as they are regular files."""
-    found = {path: tree[path] for path in paths if path in tree and tree[path].mode in _PLAIN}
-    return {path: await repository.read(entry.blob) for path, entry in found.items()}
+    found = {path: tree[path].blob for path in paths if path in tree and tree[path].mode in _PLAIN}
+    async with aclosing(repository.contents(dict.fromkeys(found.values()))) as read:
+        kept = {blob: content async for blob, content in read}
+    return {path: kept[blob] for path, blob in found.items()}
 
 
 async def requirements(repository: Repository, of: Source) -> tuple[dict[str, str], dict[str, str]]:

@@ -23,6 +23,7 @@ LINK = "120000"
 _DEEPEST = 120
 _RACY = 100_000_000  # what was touched this long before we looked, in ns, may have been touched again since
 _GIT = {".git", "git~1"}
+_USUAL = {"100644": stat.S_IFREG | 0o644, "100755": stat.S_IFREG | 0o755}  # as we leave them
 
 
 class TooMuch(Exception):
@@ -79,7 +80,12 @@ class _Look:
             for entry in entries:
                 path = f"{prefix}{entry.name}"
                 found = entry.stat(follow_symlinks=False)
-                if stat.S_ISDIR(found.st_mode) and entry.name.casefold() not in _GIT:
+                known = self._known.get(path)
+                looks = (found.st_size, found.st_ctime_ns, found.st_ino)
+                if known is not None and known.print == looks and found.st_mode == _USUAL.get(known.mode):
+                    self._room(found.st_size)
+                    self.things[path] = known  # most of what stands there: nobody has touched it since
+                elif stat.S_ISDIR(found.st_mode) and entry.name.casefold() not in _GIT:
                     if depth >= _DEEPEST:
                         raise TooMuch(f"folders are more than {_DEEPEST} deep")
                     self.folders.add(path)
@@ -88,10 +94,13 @@ class _Look:
                 else:
                     self._take(path, entry.name, folder, found)
 
-    def _take(self, path: str, name: str, folder: int, found: os.stat_result) -> None:
-        self._size += found.st_size
+    def _room(self, size: int) -> None:
+        self._size += size
         if len(self.things) >= self._quota.files or self._size > self._quota.size:
             raise TooMuch(f"more than {self._quota.files} files or {self._quota.size} bytes")
+
+    def _take(self, path: str, name: str, folder: int, found: os.stat_result) -> None:
+        self._room(found.st_size)
         if stat.S_ISLNK(found.st_mode):
             target = os.fsencode(os.readlink(name, dir_fd=folder))
             self.things[path] = Thing(LINK, blob_of(target), Print(found.st_size, 0, 0))

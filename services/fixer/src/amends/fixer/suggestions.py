@@ -19,6 +19,7 @@ from amends.common.github.text import storable
 _BOM = b"\xef\xbb\xbf"
 _FENCES = re.compile(r"`{3,}")
 _LONGEST_PATH = 360
+_BEFORE = 3  # lines before a suggestion's that say where it belongs
 
 
 class Left(NamedTuple):
@@ -32,8 +33,9 @@ class Left(NamedTuple):
 class Applied:
     """What came of it: files that change, and who is to be thanked for it.
 
-    `verdicts` are of the items that are nothing but a suggestion. In `beside`, words stand beside the suggestion, which
-    is applied too: whoever can read may look whether they ask for more. `left` are all others.
+    `verdicts` are of the items that are nothing but a suggestion; one that somebody has made himself is answered. In
+    `beside`, words stand beside the suggestion, which is applied too: whoever can read may look whether they ask for
+    more. `left` are all others.
     """
 
     files: Mapping[str, bytes]
@@ -67,7 +69,7 @@ class _Piece:
 
 def applied(files: Mapping[str, bytes], items: Sequence[Feedback]) -> Applied:
     """The files with all suggestions in them that can be taken over. `files` are regular ones only."""
-    pieces, left = [], []
+    pieces, left, there = [], [], []
     for item in items:
         try:
             if (piece := _piece(files, item)) is None:
@@ -75,14 +77,17 @@ def applied(files: Mapping[str, bytes], items: Sequence[Feedback]) -> Applied:
             else:
                 pieces.append(piece)
         except _Doubt as doubt:
-            left.append(Left(item, str(doubt)))
+            if _is_there(files, item):
+                there.append(_answered(item))
+            else:
+                left.append(Left(item, str(doubt)))
     clashing = _clashing(pieces)
     left += [Left(piece.item, "it overlaps with another suggestion") for piece in pieces if piece in clashing]
     good = [piece for piece in pieces if piece not in clashing]
     place = {id(item): number for number, item in enumerate(items)}
     return Applied(
         files={path: _with(files[path], [one for one in good if one.hunk.path == path]) for path in _paths(good)},
-        verdicts=tuple(piece.verdict for piece in good if not piece.words),
+        verdicts=(*(piece.verdict for piece in good if not piece.words), *there),
         beside=tuple(piece.verdict for piece in good if piece.words),
         left=tuple(sorted(left, key=lambda one: place[id(one.item)])),
         credits=tuple({piece.remark.author.id: piece.remark.author for piece in good}.values()),
@@ -165,6 +170,44 @@ def _as_seen(content: bytes, anchor: Anchor, hunk: Hunk, lines: Sequence[bytes])
         raise _Doubt("it is outdated: the code is not what the reviewer saw")
     if replaced == list(lines):
         raise _Doubt("it changes nothing")
+
+
+def _answered(item: Feedback) -> Verdict:
+    said = "The branch has this already."
+    return Verdict(
+        item=item.item, version=item.version, judgement=Judgement.ANSWERED, reason=said, severity=item.severity
+    )
+
+
+def _is_there(files: Mapping[str, bytes], item: Feedback) -> bool:
+    """Whether somebody has made the change himself: what is suggested stands once where it belongs, after the lines
+    that the reviewer saw before it, and what it was to replace does not stand there any more.
+    """
+    found = [(remark, one) for remark in item.remarks for one in remark.suggestions]
+    anchor = item.anchor
+    content = files.get(anchor.path) if anchor else None
+    if len(found) != 1 or anchor is None or content is None or anchor.origin_line is None:
+        return False
+    remark, suggestion = found[0]
+    wanted = suggestion.text.removesuffix("\n").split("\n")
+    length = anchor.origin_line - (anchor.origin_start_line or anchor.origin_line) + 1
+    seen = _right(anchor.hunk)
+    before, old = seen[-length - _BEFORE : -length], seen[-length:]
+    plain = suggestion.exact and bool(suggestion.text) and not _has_words(remark, suggestion)
+    if (
+        not plain
+        or not before
+        or wanted == old
+        or "LEFT" in {anchor.side, anchor.start_side}
+        or item.remarks[-1] is not remark
+    ):
+        return False
+    now = [storable(line.removesuffix(b"\r").decode("utf-8", "replace")) for line in _lines(content)]
+    return _times(now, [*before, *wanted]) == 1 and _times(now, [*before, *old]) == (wanted[:length] == old)
+
+
+def _times(lines: Sequence[str], piece: Sequence[str]) -> int:
+    return sum(lines[at : at + len(piece)] == piece for at in range(len(lines) - len(piece) + 1))
 
 
 def _right(hunk: str) -> list[str]:

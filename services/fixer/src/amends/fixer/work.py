@@ -66,7 +66,8 @@ class Work:
     @property
     def gate(self) -> Rules:
         """What may change at all."""
-        return Rules(protected=self.attempt.rules.protected_paths, secrets=self.means.secrets)
+        rules = self.attempt.rules
+        return Rules(rules.protected_paths, self.means.secrets, allowed=rules.allowed_paths)
 
     async def prepared(self, items: Sequence[Feedback]) -> FixPrepared:
         """The fix; raises Stopped."""
@@ -121,7 +122,9 @@ class Work:
 
     async def _in_a_workspace(self, plan: Plan, files: Mapping[str, bytes]) -> Done:
         loop = self.attempt.event.loop
-        async with self.means.workspaces.ready(loop, self.repository, self.of.base) as workspace:
+        missing = self.attempt.rules.worktree_missing
+        async with self.means.workspaces.ready(loop, self.repository, self.of.base, missing) as workspace:
+            self.attempt.notes = workspace.notes
             for one in plan.altered:
                 standing.put(workspace.path, one.path, one.mode or "100644", one.new or b"")
             lines = self.attempt.rules.checks
@@ -171,7 +174,7 @@ class Work:
         return FixPrepared(
             n=attempt.fetched.n, k=attempt.fetched.k, run=attempt.run, base=self.of.base, changes=tuple(changes),
             verdicts=done.verdicts, checks=done.checks, usage=attempt.usage, transcript=await attempt.transcript(),
-            credits=plan.credits,
+            credits=plan.credits, notes=attempt.notes,
         )  # fmt: skip
 
     async def _change(self, one: Altered) -> Change:
@@ -204,7 +207,10 @@ def _handed_over(verdict: Verdict, bad: Mapping[str, Objection]) -> Verdict:
     against = [str(bad[claimed(hunk).path]) for hunk in verdict.hunks if claimed(hunk).path in bad]
     if not against:
         return verdict
-    reason = f"This suggestion was not taken over. {'; '.join(against)}. Should it be made by hand?"
+    ways = "Should it be made by hand?"
+    if all(bad[claimed(hunk).path].kind == "ask" for hunk in verdict.hunks if claimed(hunk).path in bad):
+        ways = "Make it by hand, or let the installation's policy allow it (`allowed_paths`) and say retry?"
+    reason = f"This suggestion was not taken over. {'; '.join(against)}. {ways}"
     return verdict.model_copy(update={"judgement": Judgement.NEEDS_HUMAN, "reason": reason, "hunks": ()})
 
 

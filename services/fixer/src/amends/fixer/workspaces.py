@@ -20,18 +20,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Literal
 
 from amends.common.effects import effect
 from amends.common.gate import Altered
 from amends.common.gate.paths import unfit
 from amends.common.git import Author, Edit, Entry, Repository
+from amends.common.git.repository import size_of
+from amends.common.policy import Missing
 from amends.fixer import standing
 from amends.fixer.standing import NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
 
 _PLAIN = {"100644", "100755"}
 _KEPT, _ASIDE = ".kept", ".aside"
 _KEEPER = "amends", "amends@localhost"
+_LONGEST_NOTE = 400
 # What work leaves behind and nobody wants, whether the repository says so or not.
 _RUBBISH = ("__pycache__/", "*.pyc", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", "node_modules/", ".venv/",
             ".tox/", ".DS_Store", ".hypothesis/", ".coverage")  # fmt: skip
@@ -104,19 +106,21 @@ class Workspaces:
 
     @asynccontextmanager
     async def ready(
-        self, loop: str, repository: Repository, base: str, missing: Literal["recreate", "fail"] = "recreate"
+        self, loop: str, repository: Repository, base: str, missing: Missing = "recreate"
     ) -> AsyncIterator[Workspace]:
         """The workspace with the files of `base` and nothing else, ours until the block ends."""
         path, notes = self.path(loop), list[str]()
         with self._alone(loop):
             kept = self._known(loop)
             if kept and not path.exists() and missing == "fail":
-                raise WorkspaceLost(f"{path} is gone")
+                raise WorkspaceLost(f"{path} is gone, and the policy says worktree_missing: fail")
             now = await self._cleared(loop, repository, kept, notes)
             tree = await repository.tree(base)
             now = await self._filled(path, repository, tree, now)
             self._keep(loop, _Kept(base, now, time.time()))
-            workspace = Workspace(path, base, tuple(notes), repository, self._quota, tree, now)
+            workspace = Workspace(
+                path, base, tuple(note[:_LONGEST_NOTE] for note in notes), repository, self._quota, tree, now
+            )
             try:
                 yield workspace
             finally:
@@ -240,12 +244,20 @@ class Workspaces:
 
     # --- letting go --------------------------------------------------------------------------------------------------
 
+    def loops(self) -> list[str]:
+        """The loops that have a workspace."""
+        return [file.stem for file in self._root.glob(f"{_KEPT}/*.json") if self.path(file.stem).is_dir()]
+
+    def size(self) -> int:
+        """How many bytes all of it takes, with what was moved out of the way."""
+        return size_of(self._root)
+
     def collect(self, most: int, keep: Collection[str] = ()) -> list[str]:
         """Remove the workspaces that were used longest ago until all together have `most` bytes; answers with which.
 
         One that is in use, or not as we left it, stays: somebody may want what is in it.
         """
-        known = {file.stem: kept for file in self._root.glob(f"{_KEPT}/*.json") if (kept := self._known(file.stem))}
+        known = {loop: kept for loop in self.loops() if (kept := self._known(loop))}
         sizes = {loop: sum(thing.print.size for thing in kept.sight.things.values()) for loop, kept in known.items()}
         total, removed = sum(sizes.values()), []
         for loop in sorted(known, key=lambda loop: known[loop].used):

@@ -18,6 +18,7 @@ from amends.common.log import Log
 from amends.common.logs import set_up
 from amends.common.ops import Ops, OpsNotServed
 from amends.common.redaction import Redactor
+from amends.common.runner import run
 from amends.common.settings import Settings
 from amends.gateway.callers import Callers, Clash
 from amends.gateway.facts_api import FactsApi
@@ -101,7 +102,7 @@ def serve(settings: Settings) -> int:
         sys.stderr.write("amends: nobody would be believed: set gateway.webhook_secrets, or gateway.tokens\n")
         return USAGE
     try:
-        asyncio.run(_alone(settings))
+        run(_alone(settings))
     except (NotServed, OpsNotServed) as error:
         sys.stderr.write(f"amends: {error}\n")
         return UNREACHABLE
@@ -112,7 +113,7 @@ async def _alone(settings: Settings) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    link = Link(settings.nats_address, SERVICE)
+    link = Link(settings.nats_as(SERVICE), SERVICE)
     running: list[Gateway] = []
 
     def checks() -> dict[str, str]:

@@ -39,6 +39,7 @@ _SEEN: dict[str, tuple[type[Any], Callable[[Sight, Any], Found]]] = {
     "repository": (OfRepository, access.repository),
 }
 _INSTALLATIONS = frozenset({"installation", "installation_repositories"})
+WANTED = tuple(_SEEN)  # what an App has to subscribe to; of its installations it is told in any case
 FOLLOWED = frozenset({*_SEEN, *_INSTALLATIONS, "check_suite", "ping"})
 
 

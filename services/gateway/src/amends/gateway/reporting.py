@@ -57,8 +57,9 @@ class Desk:
             case CommandGiven(text=text) if text:
                 return fact.model_copy(update={"text": self._redacted(text)})
             case PrObserved(title=title, labels=labels):
-                changed = {"title": self._redacted(title), "labels": tuple(map(self._redacted, labels))}
-                return fact.model_copy(update=changed)
+                discreet = {"title": self._redacted(title), "labels": tuple(map(self._redacted, labels))}
+                unchanged = discreet == {"title": title, "labels": labels}
+                return fact if unchanged else fact.model_copy(update=discreet)
             case _:
                 return fact
 

@@ -75,14 +75,11 @@ class Connection(HttpToolsProtocol):
         self._expect(self.bounds.head)
         super().on_message_begin()
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:  # what follows the last chunk is no part of the head that was looked at
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._expect(self.bounds.body)
         super().on_headers_complete()
+        self.headers = []  # for what follows the last chunk: it is no part of the head that is looked at
 
     def on_body(self, body: bytes) -> None:
         self._around -= len(body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -13,6 +14,7 @@ from amends.common.standing import Status
 from amends.notifier.words import Words, cut, mark, sealed
 
 MOST = 50  # lines of a list
+PATCH = 20_000  # letters of a patch
 CARD = "card"
 Told = CycleFinished | ReviewRequested | Escalated | LoopFinished
 
@@ -128,7 +130,7 @@ class Messages:
         since = self._compare(one.seen, sha)
         return f"{name}{refused}" + (f": {since}" if since else "")
 
-    def escalated(self, fact: Escalated) -> Note:
+    def escalated(self, fact: Escalated, patch: str = "") -> Note:
         """Why a human is needed, what was tried, what is open, and what he can say."""
         marker, meaning = mark(self._now.loop, _first(fact)), escalation(fact.reason)
         goes = "The loop waits." if fact.stops else "The rest goes on."
@@ -142,6 +144,7 @@ class Messages:
                 _titled("What was tried", [self._words.line(line) for line in self._now.history[-MOST:]]),
                 f"Spent so far: {self._cost()}.",
                 _titled("What is open", open_, len(left)), self._commands(),
+                _patched(self._words, self._now.loop, patch) if fact.patch else "",
             ),
         )  # fmt: skip
 
@@ -250,6 +253,16 @@ class Messages:
     def _commands(self) -> str:
         orders = [one for one in self._now.orders if one.comment]  # some are for the command line only
         return _titled("What you can say", [f"`{one.comment}` {one.effect}" for one in orders])
+
+
+def _patched(words: Words, loop: str, patch: str) -> str:
+    """The fix that could not be pushed, folded: as it is, or not at all, for half a patch is none."""
+    how = f"`amends loops patch {loop} | git apply`"
+    fence = "`" * max(4, 1 + max((len(run) for run in re.findall("`+", patch)), default=0))
+    if not patch or len(patch) > PATCH or words.plain(patch, PATCH) != patch.strip():
+        return f"The fix is kept: {how}"
+    folded = f"<details><summary>The fix as a patch</summary>\n\n{fence}diff\n{patch.rstrip()}\n{fence}\n\n</details>"
+    return f"The fix is kept: {how}\n\n{folded}"
 
 
 def authors(turned: Iterable[Author]) -> list[Author]:

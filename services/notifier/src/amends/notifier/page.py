@@ -34,12 +34,12 @@ class Page:
         self._fresh = fresh
         self._most = most
 
-    async def tell(self, fact: Asking) -> str:
-        """Say it all; answers with the address of what matters most."""
+    async def tell(self, fact: Asking, patch: str = "") -> str:
+        """Say it all, with the fix that an escalation names; answers with the address of what matters most."""
         over = isinstance(fact, LoopFinished) and fact.outcome in {"closed", "merged"}
         if not over:
             await self._board.open()
-        url = await self._said(fact, await self._fresh())
+        url = await self._said(fact, await self._fresh(), patch)
         return url or await self.show(new=not over)
 
     async def show(self, *, new: bool) -> str:
@@ -51,7 +51,7 @@ class Page:
         await self._board.label(now.label())
         return url
 
-    async def _said(self, fact: Asking, messages: Messages) -> str:
+    async def _said(self, fact: Asking, messages: Messages, patch: str) -> str:
         url = ""
         match fact:
             case CycleFinished(outcome="pushed" | "answered"):
@@ -60,7 +60,7 @@ class Page:
                 if turned := await self._ask(fact.reviewers, fact.sha):
                     url = await self._board.say(messages.asked_again(fact, turned))
             case Escalated():
-                url = await self._board.say(messages.escalated(fact))
+                url = await self._board.say(messages.escalated(fact, patch))
             case LoopFinished(outcome="ready"):
                 configured = [Author(id=number) for number in self._now.reviewers]
                 turned = await self._ask(configured, self._now.head)

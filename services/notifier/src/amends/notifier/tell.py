@@ -150,7 +150,9 @@ class Teller:
     async def _through(self, channel: str, event: Event, fact: Asking, now: Situation) -> str:
         if channel == GITHUB:
             page = await self._page(event, now)
-            return await page.tell(fact)
+            named = fact.patch if isinstance(fact, Escalated) else None
+            kept = await self._recorder.get(named) if named else None
+            return await page.tell(fact, _text(kept or b""))
         if isinstance(fact, LoopPaused):
             return ""
         await self._leave(event.pos)
@@ -212,3 +214,11 @@ class Teller:
                 raise RefusedReport(f"{fact.type}: {refused.reason}: {refused.detail}")
             case Unavailable() as unavailable:
                 raise Later(_AWAY, unavailable.detail)
+
+
+def _text(content: bytes) -> str:
+    """What can be shown as it is; else nothing."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return ""

@@ -13,15 +13,17 @@ from amends.common.answers import Recorder, Report
 from amends.common.bus.link import Link
 from amends.common.bus.work import worker
 from amends.common.envelope import Event
-from amends.common.events import AnyFact, CycleFinished, PushRequested, Reporter
+from amends.common.events import AnyFact, CycleFinished, FixPushed, PushRequested, Reporter
 from amends.common.git import Access, GitMissing, Repositories
 from amends.common.git.process import executable
-from amends.common.github.auth import PUBLISHING, PUSHING
+from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
+from amends.common.github.auth import PUBLISHING, PUSHING, WATCHING
 from amends.common.github.client import Client, Nobody
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 from amends.publisher.push import Publisher
 from amends.publisher.resolve import Resolver
+from amends.publisher.watch import Watcher
 
 SERVICE: Reporter = "publisher"
 AT_ONCE = 2  # events in hand; a large repository does not keep the others waiting
@@ -33,12 +35,15 @@ class Answers:
 
     publisher: Publisher
     resolver: Resolver
+    watcher: Watcher
 
     async def answer(self, event: Event) -> Sequence[AnyFact | Report]:
         """The facts that answer an event."""
         match event.fact:
             case PushRequested():
                 return await self.publisher.publish(event)
+            case FixPushed():
+                return await self.watcher.watch(event)
             case CycleFinished():
                 return await self.resolver.resolve(event)
             case _:
@@ -59,27 +64,37 @@ class Publishing:
         return {"publisher": (ended or troubles or ["ok"])[0]}
 
 
-def answers(settings: Settings, client: Client, recorder: Recorder) -> Answers:
-    """The handler of events, connected to nothing yet."""
+def answers(settings: Settings, client: Client, watching: Client, recorder: Recorder) -> Answers:
+    """The handler of events, connected to nothing yet; `watching` only reads."""
     folder = settings.publisher.folder or settings.data_dir / "publisher"
     publisher = Publisher(
         client, Access(client, PUSHING), Repositories(folder), recorder, settings.publisher, settings.secrets
     )
-    return Answers(publisher, Resolver(publisher))
+    return Answers(publisher, Resolver(publisher), Watcher(watching))
+
+
+def tidy(settings: Settings, handling: Answers) -> Tidying:
+    """Who looks after the disk."""
+    copies, limits = handling.publisher.repositories, settings.publisher
+    shelf = Shelf("repositories", limits.disk_mb * MEGABYTE, copies.size, copies.collect)
+    return Tidying(SERVICE, copies, (shelf,), limits.tidy_seconds)
 
 
 @asynccontextmanager
 async def publishing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Publishing]:
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
     executable()
-    async with Client(settings.github, PUBLISHING) as client:
-        handling = answers(settings, client, recorder)
+    async with Client(settings.github, PUBLISHING) as client, Client(settings.github, WATCHING) as watching:
+        handling = answers(settings, client, watching, recorder)
         workers = [worker(settings, link, SERVICE, handling.answer, recorder) for _ in range(AT_ONCE)]
         working = Publishing(workers)
         working.tasks += [asyncio.create_task(worker.run()) for worker in workers]
+        tidying = asyncio.create_task(tidy(settings, handling).run())
+        working.tasks.append(tidying)
         try:
             yield working
         finally:
+            tidying.cancel()
             await asyncio.gather(*(worker.stop() for worker in workers))
             await asyncio.gather(*working.tasks, return_exceptions=True)
 

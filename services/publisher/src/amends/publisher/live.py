@@ -20,9 +20,10 @@ _PULL = TypeAdapter(Pull)
 class Refused(Exception):
     """Nothing is pushed, and why."""
 
-    def __init__(self, reason: Failure, detail: str) -> None:
+    def __init__(self, reason: Failure, detail: str, *, branch: bool = False) -> None:
         super().__init__(detail)
         self.reason = reason
+        self.branch = branch  # nothing is wrong with the fix: it is the branch that may not be pushed to
 
 
 class Branch(Part):
@@ -64,15 +65,16 @@ async def pushable(reach: Reach, at: Place, live: Live, head_ref: str) -> None:
         raise Refused(Failure.CLOSED, "the pull request is closed")
     home = pull.head.repo.id if pull.head.repo else None
     if home != at.repo:
-        raise Refused(Failure.FORK, "the branch belongs to another repository")
+        raise Refused(Failure.FORK, "the branch belongs to another repository", branch=True)
     if pull.head.ref != head_ref or not is_branch(head_ref):
         raise Refused(Failure.MOVED, f"its branch is {pull.head.ref[:200]!r} now")
     default = pull.base.repo.default_branch if pull.base.repo else ""
     if head_ref == default:
-        raise Refused(Failure.POLICY, "its branch is the default branch, which amends never pushes to")
+        raise Refused(Failure.POLICY, "its branch is the default branch, which amends never pushes to", branch=True)
     try:
         branch = await reach.get(f"/branches/{head_ref}", _BRANCH)
     except Missing:
         raise Refused(Failure.BRANCH_GONE, f"the branch {head_ref[:200]} is gone") from None
     if branch.protected:
-        raise Refused(Failure.POLICY, f"the branch {head_ref[:200]} is protected, and amends pushes to no such branch")
+        said = f"the branch {head_ref[:200]} is protected, and amends pushes to no such branch"
+        raise Refused(Failure.POLICY, said, branch=True)

@@ -7,16 +7,20 @@ a commit that carries the cycle's key already is this cycle's, whoever pushed it
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
 
 from amends.common.answers import Go, Recorder, Report, Stop, Unavailable
 from amends.common.delivery import Later, Never
 from amends.common.envelope import Event
 from amends.common.events import AccessChanged, AnyFact, Failure, FixPushed, Judgement, PushRefused, PushRequested
-from amends.common.gate import Altered, Rules, examined
+from amends.common.gate import Altered, Rules, examined, hunks
 from amends.common.git import (
     Access,
     Author,
@@ -43,9 +47,11 @@ from amends.publisher.changeset import Malformed, altered
 from amends.publisher.live import Live, Place, Refused, pushable, seen
 from amends.publisher.message import Home, fixed, key_of, message
 
+log = logging.getLogger(__name__)
 _SOON = 10.0
 _SHOWN = 2_000
 _PATIENCE = 30.0
+_LONGEST_PATH, _MOST_LINES = 300, 500
 Said = AnyFact | Report
 _STOPPED = {"closed": Failure.CLOSED, "merged": Failure.CLOSED, "draft": Failure.DRAFT, "fork": Failure.FORK}
 
@@ -81,6 +87,13 @@ class Job:
         return key_of(self.event.loop, self.request.n)
 
 
+class Made(NamedTuple):
+    """The cycle's commit, and the lines that are new in it."""
+
+    sha: str
+    wrote: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Publisher:
     """Publishes. `secrets` are those that this process knows: none may be in a commit."""
@@ -100,11 +113,13 @@ class Publisher:
         at = place(event.loop)
         job = Job(event, request, at, self.repositories.of(at.repo))
         try:
-            facts: list[Said] = [await self._once(job)]
+            async with job.repository.used():
+                facts: list[Said] = [await self._once(job)]
         except Superseded:
             return []
         except Refused as refused:
-            facts = [_refused(job, refused.reason, str(refused))]
+            said = _refused(job, refused.reason, str(refused))
+            facts = [said.model_copy(update={"patch": await self._patch(job)}) if refused.branch else said]
         except Unsafe as error:
             facts = [_refused(job, Failure.REFUSED, str(error))]
         except (Denied, Missing) as error:
@@ -125,17 +140,23 @@ class Publisher:
         return await self._published(job)
 
     async def _published(self, job: Job) -> FixPushed:
-        live = await self._looked(job)
-        head = await self._fetched(job)
+        try:
+            head = await self._fetched(job)
+        except Refused:
+            await self._looked(job)  # what the pull request says goes before what its branch does
+            raise
+        # Before anything can speak against it: what is pushed is pushed, and an attempt that did not know would begin
+        # on top of it and push again.
         if (found := await self._already(job, head)) is not None:
-            return self._pushed(job, found, adopted=True)
+            return self._pushed(job, Made(found, _written(await self._altered(job))), adopted=True)
+        live = await self._looked(job)
         if head != job.request.base:
             if await self._covered(job, head):
-                return self._pushed(job, head, adopted=True)  # a human made the same change: that is as good
+                return self._pushed(job, Made(head), adopted=True)  # a human made the same change: that is as good
             raise Refused(Failure.MOVED, f"the branch is at {head} and not at {job.request.base} any more")
-        sha = await self._committed(job, live)
+        made = await self._committed(job, live)
         await self._may(job)
-        return await self._sent(job, sha)
+        return await self._sent(job, made)
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -165,7 +186,8 @@ class Publisher:
 
         async def fetch(remote: Remote) -> None:
             await job.repository.fetch(remote, [f"+{branch}:{job.ours}"])
-            if not await job.repository.has(job.request.base):
+            known = await job.repository.resolve(job.ours) == job.request.base
+            if not (known or await job.repository.has(job.request.base)):
                 await job.repository.fetch(remote, [f"+{job.request.base}:refs/amends/bases/{job.at.number}"])
 
         try:
@@ -193,7 +215,7 @@ class Publisher:
 
     async def _already(self, job: Job, head: str) -> str | None:
         """The cycle's commit, if it is on the branch: with the key and with the change, for a key can be copied."""
-        if not await job.repository.is_ancestor(job.request.base, head):
+        if head == job.request.base or not await job.repository.is_ancestor(job.request.base, head):
             return None
         found = await job.repository.find_trailer(job.request.base, head, job.key)
         return found if found is not None and await self._holds(job, found) else None
@@ -226,7 +248,8 @@ class Publisher:
         tree = await job.repository.tree(job.request.base)
         changes = job.request.changes
         there = {entry.blob for one in changes if (entry := tree.get(one.path)) and entry.mode.startswith("100")}
-        old = {blob: await job.repository.read(blob) for blob in there}
+        async with aclosing(job.repository.contents(there)) as contents:
+            old = {blob: content async for blob, content in contents}
         named = {one.blob for one in changes if one.blob}
         new = {blob: await self._bytes(blob) or b"" for blob in named}
         try:
@@ -234,7 +257,7 @@ class Publisher:
         except Malformed as error:
             raise Refused(Failure.MALFORMED, str(error)) from error
 
-    async def _committed(self, job: Job, live: Live) -> str:
+    async def _committed(self, job: Job, live: Live) -> Made:
         """The commit, which is on no branch yet: what it changes is what the gate looked at, and nothing else."""
         changes = await self._altered(job)
         self._passed(job, changes)
@@ -251,54 +274,88 @@ class Publisher:
         if made != {edit.path: Entry(edit.mode, edit.blob) if edit.blob else None for edit in edits}:
             raise Refused(Failure.MALFORMED, "the commit would not be what the gate looked at")
         await repository.name(f"refs/amends/made/{job.at.number}", sha)
-        return sha
+        return Made(sha, _written(changes))
 
     def _passed(self, job: Job, changes: Sequence[Altered]) -> None:
         limits = self.settings
-        rules = Rules(job.request.protected, self.secrets, limits.max_files, limits.max_lines, limits.max_bytes)
+        most, allowed = (limits.max_files, limits.max_lines, limits.max_bytes), job.request.allowed
+        rules = Rules(job.request.protected, self.secrets, *most, allowed)
         claims = [hunk for one in job.request.verdicts if one.judgement is Judgement.FIXED for hunk in one.hunks]
         if objections := examined(changes, rules, claims):
             raise Refused(Failure.POLICY, "; ".join(map(str, objections))[:_SHOWN])
 
+    async def _patch(self, job: Job) -> str | None:
+        """The fix for whoever may push it: kept as a blob, if nothing speaks against it."""
+
+        async def fetch(remote: Remote) -> None:
+            if not await job.repository.has(job.request.base):
+                await job.repository.fetch(remote, [f"+{job.request.base}:refs/amends/bases/{job.at.number}"])
+
+        try:
+            async with job.repository.used():
+                await self.access.using(job.at.repo, fetch)
+                changes = await self._altered(job)
+                self._passed(job, changes)
+                tree = await self._tree(job, changes)
+                return await self.recorder.put(await job.repository.patch(f"{job.request.base}^{{tree}}", tree))
+        except (Refused, Missing, Denied, GitFailed, Broken) as error:
+            log.info("a fix cannot be told as a patch", extra={"loop": job.event.loop, "error": str(error)[:200]})
+            return None
+
+    async def _tree(self, job: Job, changes: Sequence[Altered]) -> str:
+        edits = [Edit(one.path, one.mode or "", await _kept(job.repository, one.new)) for one in changes]
+        return await job.repository.write_tree(job.request.base, edits)
+
     # --- pushing -----------------------------------------------------------------------------------------------------
 
-    async def _sent(self, job: Job, sha: str) -> FixPushed:
-        request = job.request
+    async def _sent(self, job: Job, made: Made) -> FixPushed:
+        request, sha = job.request, made.sha
 
         async def push(remote: Remote) -> Pushed | Moved | Rejected | Unknown:
             return await job.repository.push(remote, request.head_ref, sha, request.base)
 
         match await self.access.using(job.at.repo, push):
             case Pushed():
-                return await self._proved(job, sha)
+                return await self._proved(job, made)
             case Rejected(detail=detail):
                 if await self._now(job) != request.base:  # it moved between two words of the same conversation
                     return await self._overtaken(job, detail)
-                raise Refused(Failure.REFUSED, f"GitHub does not take the commit: {detail[-600:]}")
+                raise Refused(Failure.REFUSED, f"GitHub does not take the commit: {detail[-600:]}", branch=True)
             case Moved(detail=detail):
                 return await self._overtaken(job, detail)
             case Unknown(detail=detail):
                 if await self._now(job) == sha:
-                    return self._pushed(job, sha)
+                    return self._pushed(job, made)
                 raise Later(_SOON, f"it is not known whether the push arrived: {detail[-300:]}")
 
     async def _overtaken(self, job: Job, detail: str) -> FixPushed:
         head = await self._fetched(job)
         if (found := await self._already(job, head)) is not None:
-            return self._pushed(job, found, adopted=True)
+            return self._pushed(job, Made(found), adopted=True)
         raise Refused(Failure.MOVED, f"the branch moved while the commit was made: {detail[-300:]}")
 
-    async def _proved(self, job: Job, sha: str) -> FixPushed:
+    async def _proved(self, job: Job, made: Made) -> FixPushed:
         """The branch is at the commit, or went on from there: seen, not assumed."""
-        now = await self._now(job)
+        now, sha = await self._now(job), made.sha
         if now != sha:
             head = await self._fetched(job)
             if not await job.repository.is_ancestor(sha, head):
                 raise Refused(Failure.MOVED, f"the branch is at {now}, although the push of {sha} was taken")
-        return self._pushed(job, sha)
+        return self._pushed(job, made)
 
-    def _pushed(self, job: Job, sha: str, *, adopted: bool = False) -> FixPushed:
-        return FixPushed(n=job.request.n, sha=sha, items=fixed(job.request), adopted=adopted)
+    def _pushed(self, job: Job, made: Made, *, adopted: bool = False) -> FixPushed:
+        items = fixed(job.request)
+        ci = job.request.ci_seconds
+        return FixPushed(
+            n=job.request.n, sha=made.sha, items=items, adopted=adopted, wrote=made.wrote, ci_seconds=ci
+        )  # fmt: skip
+
+
+def _written(changes: Sequence[Altered]) -> tuple[str, ...]:
+    """The lines that were not there before, as files have them now."""
+    there = (one for one in changes if one.new is not None and len(one.path) < _LONGEST_PATH)
+    found = (hunk for one in there for hunk in hunks(one.path, one.new, one.old) if hunk.start <= hunk.end)
+    return tuple(hunk.name for hunk in islice(found, _MOST_LINES))
 
 
 async def _kept(repository: Repository, content: bytes | None) -> str | None:

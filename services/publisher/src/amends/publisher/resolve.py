@@ -125,14 +125,15 @@ class Resolver:
         async def fetch(remote: Remote) -> None:
             await repository.fetch(remote, [f"+refs/heads/{branch}:{ours}"])
 
-        try:
-            await self.publisher.access.using(at.repo, fetch)
-        except NoRef:
-            return set()
-        head = await repository.resolve(ours)
-        if head is None or not await repository.has(sha) or not await repository.is_ancestor(sha, head):
-            return set()
-        touched = set(await repository.changed(sha, head))
+        async with repository.used():
+            try:
+                await self.publisher.access.using(at.repo, fetch)
+            except NoRef:
+                return set()
+            head = await repository.resolve(ours)
+            if head is None or not await repository.has(sha) or not await repository.is_ancestor(sha, head):
+                return set()
+            touched = set(await repository.changed(sha, head))
         return {root for root, hunks in fixed.items() if touched.isdisjoint(claimed(hunk).path for hunk in hunks)}
 
 

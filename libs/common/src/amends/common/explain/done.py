@@ -11,6 +11,8 @@ from amends.common.events import (
     CommandRefused,
     CycleFinished,
     Escalated,
+    FixFailed,
+    FixPrepared,
     FixPushed,
     FixRequested,
     LoopFinished,
@@ -49,6 +51,9 @@ class Done:
                 under = f"{self._then(event).values('max_cycles', 'triggers')}, policy {fact.rules.versions}"
                 why = "all that is open was asked for" if fact.scope == "all" else "feedback counted"
                 return f"cycle {fact.n}, attempt {fact.k} was begun", why, under
+            case FixPrepared(notes=notes) | FixFailed(notes=notes) if notes:
+                under = self._then(event).values("worktree_missing")
+                return "the workspace was not as it was left", "; ".join(notes), under
             case PushRequested() as fact:
                 return (
                     f"a push of {len(fact.changes)} files on {fact.base[:7]} was asked for",

@@ -52,7 +52,11 @@ FAILURES: dict[Failure, Reason] = {
         "correct the model's name, then resume the installation",
     ),
     Failure.MOVED: Reason("somebody pushed while the fix was made", Follows.AT_ONCE, _NOTHING),
-    Failure.WORKSPACE_LOST: Reason("the workspace disappeared", Follows.AT_ONCE, _REPEATS),
+    Failure.WORKSPACE_LOST: Reason(
+        "the workspace disappeared, or our copy of the repository",
+        Follows.AT_ONCE,
+        "under `worktree_missing: fail` it escalates at once: put the directory back, or set recreate; then say retry",
+    ),
     Failure.CRASHED: Reason("the fixer died", Follows.AT_ONCE, _REPEATS),
     Failure.SUPERSEDED: Reason("a newer attempt took over", Follows.AT_ONCE, _NOTHING),
     Failure.STALLED: Reason(
@@ -85,7 +89,9 @@ FAILURES: dict[Failure, Reason] = {
         "make that change by hand, or allow it in the policy, then retry",
     ),
     Failure.REFUSED: Reason(
-        "the model declined to work on this", Follows.ESCALATED, "make the change by hand, or refine"
+        "the model, git or the forge declined: the detail says which",
+        Follows.ESCALATED,
+        "make the change by hand, or refine",
     ),
     Failure.MALFORMED: Reason(
         "the result could not be used", Follows.ESCALATED, "say retry; if it comes again, it is a bug of ours"
@@ -122,6 +128,10 @@ ESCALATIONS: dict[str, Meaning] = {
         "the new fix takes back the last one", "two reviewers may want opposite things: settle it, then refine"
     ),
     "conflict": Meaning("the branch conflicts with its base", "merge or rebase the base by hand"),
+    "ci_not_started": Meaning(
+        "checks that should look at the pushed commit did not begin",
+        "approve or start them on the forge (some tokens' pushes start none); nothing else waits for it",
+    ),
     "head_moving": Meaning("the branch moved under every attempt", "wait until nobody pushes any more, then say retry"),
     "fixer_crashing": Meaning("the fixer died in every attempt", "look at its log: `amends doctor`; then say retry"),
     "stalled": Meaning("a service did not answer, although it was asked again", "see that it runs: `amends doctor`"),

@@ -48,13 +48,17 @@ class Objection(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """What is allowed: `protected` are the policy's patterns, `secrets` what this process knows and nobody may see."""
+    """What is allowed: `protected` are the policy's patterns, `secrets` what this process knows and nobody may see.
+
+    `allowed` are patterns of what a human would have to be asked about, and has allowed already.
+    """
 
     protected: tuple[str, ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
     files: int = 50
     lines: int = 5_000
     size: int = 500_000
+    allowed: tuple[str, ...] = ()
 
 
 def examined(altered: Sequence[Altered], rules: Rules, claims: Iterable[str] | None = None) -> list[Objection]:
@@ -85,8 +89,8 @@ def _path(one: Altered, rules: Rules) -> Iterator[Objection]:
         yield Objection("hard", one.path, "no fix may touch it: it runs, grants or steers something elsewhere")
     elif pattern := paths.protected(one.path, rules.protected):
         yield Objection("policy", one.path, f"the policy protects it ({pattern})")
-    elif paths.is_asked(one.path):
-        yield Objection("ask", one.path, "a human decides about what is fetched, built or tested")
+    elif paths.is_asked(one.path) and not paths.protected(one.path, rules.allowed):
+        yield Objection("ask", one.path, "a human decides about what is fetched, built or tested (allowed_paths)")
 
 
 def _size(altered: Sequence[Altered], rules: Rules) -> Iterator[Objection]:

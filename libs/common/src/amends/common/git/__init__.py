@@ -2,7 +2,7 @@
 
 from amends.common.git.access import Access
 from amends.common.git.askpass import Remote
-from amends.common.git.process import GitFailed, GitMissing
+from amends.common.git.process import GitFailed, GitMissing, version
 from amends.common.git.repository import (
     Author,
     Commit,
@@ -35,4 +35,5 @@ __all__ = [
     "Repository",
     "TooLarge",
     "Unknown",
+    "version",
 ]

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
+import subprocess
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -48,7 +50,7 @@ _SETTINGS = (
     "http.proactiveAuth=basic", "protocol.allow=never",
     "http.followRedirects=initial", "http.lowSpeedLimit=1000", "http.lowSpeedTime=30",
     "submodule.recurse=false", "fetch.recurseSubmodules=false", "push.recurseSubmodules=no",
-    "fetch.writeCommitGraph=false",
+    "fetch.writeCommitGraph=false", "fetch.showForcedUpdates=false",
     "safe.bareRepository=explicit", "gc.auto=0", "maintenance.auto=false", "commit.gpgSign=false", "push.gpgSign=false",
     "log.showSignature=false", "diff.external=", "transfer.fsckObjects=true",
     *(f"fetch.fsck.{what}=ignore" for what in _FORGIVEN),
@@ -146,6 +148,13 @@ async def _ended(process: Process) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await asyncio.shield(process.wait())
+
+
+def version() -> tuple[int, ...]:
+    """Which git it is."""
+    said = subprocess.run([executable(), "version"], capture_output=True, text=True, timeout=10, check=False).stdout  # noqa: S603 - ours
+    found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", said)
+    return tuple(int(part or 0) for part in found.groups()) if found else ()
 
 
 @cache

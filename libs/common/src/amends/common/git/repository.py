@@ -11,8 +11,9 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -31,6 +32,8 @@ _LONGEST_BLOB = 64 * 1024 * 1024
 _REMOTE_SECONDS = 300.0
 _PAUSE = 0.02
 _BUNCH = 512  # names that are asked for at once
+_MONTH = 30 * 86_400
+_FETCHED = ("refs/amends/heads", "refs/amends/bases", "refs/amends/made", "refs/amends/pull")
 
 
 class TooLarge(Exception):
@@ -107,6 +110,30 @@ class Repositories:
         """The one with this number on GitHub."""
         return Repository(self._root / f"{repo}.git")
 
+    def all(self) -> dict[int, Repository]:
+        """Those that are here, by number, the one that was used longest ago first."""
+        folders = [one for one in self._root.glob("*.git") if one.stem.isdecimal()]
+        return {int(one.stem): Repository(one) for one in sorted(folders, key=lambda one: Repository(one).last_used)}
+
+    def size(self) -> int:
+        """How many bytes all of it takes, with what was set aside because it was broken."""
+        return size_of(self._root)
+
+    async def collect(self, most: int) -> list[int]:
+        """Remove copies, the one that was used longest ago first, until all together have `most` bytes.
+
+        One that somebody uses stays, and one that holds what was set aside for a human: that is nowhere else.
+        """
+        total, removed = await asyncio.to_thread(self.size), list[int]()
+        for repo, repository in self.all().items():
+            if total <= most:
+                break
+            size = await asyncio.to_thread(size_of, repository.folder)
+            if await repository.remove():
+                total -= size
+                removed.append(repo)
+        return removed
+
 
 class Repository:
     """One bare repository. Everything raises GitFailed when git does not do what it should."""
@@ -139,22 +166,73 @@ class Repository:
     @asynccontextmanager
     async def locked(self) -> AsyncIterator[None]:
         """Alone with it, among all processes of this machine."""
-        self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(self.folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
+        with self._lock(".lock") as lock:
             while not _taken(lock):  # noqa: ASYNC110 - another process cannot set an event of ours
                 await asyncio.sleep(_PAUSE)
             askpass.forget(self.folder)
             yield
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[None]:
+        """At work with it, beside others: meanwhile nobody tidies it or takes it away."""
+        with self._lock(".use") as lock:
+            while not _taken(lock, fcntl.LOCK_SH):  # noqa: ASYNC110 - as above
+                await asyncio.sleep(_PAUSE)
+            os.utime(lock)
+            yield
+
+    @contextmanager
+    def _lock(self, suffix: str) -> Iterator[int]:
+        self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(self.folder.with_suffix(suffix), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            yield lock
         finally:
             os.close(lock)
 
-    async def tidy(self) -> None:
-        """Pack it, and let go of what nothing names any more."""
-        async with self.locked():
-            for stale in ("gc.pid", "packed-refs.lock"):
-                (self.folder / stale).unlink(missing_ok=True)
-            await self._git("gc", "--quiet", "--prune=2.weeks.ago", seconds=1_800)
+    # --- letting go --------------------------------------------------------------------------------------------------
+
+    @property
+    def last_used(self) -> float:
+        """When somebody was at work with it; long ago, if that is not known."""
+        used = self.folder.with_suffix(".use")
+        return used.stat().st_mtime if used.exists() else 0.0
+
+    async def tidy(self, keep: Collection[str] = ()) -> bool:
+        """Pack it, and let go of what nothing names any more; whether it was not in use, and worth it.
+
+        What was fetched for pull requests that nobody touched for a month is not named any more, but for the newest and
+        for what begins with one of `keep`. What was set aside for a human is.
+        """
+        with self._lock(".use") as lock:
+            tidied = self.folder.with_suffix(".tidied")
+            worth = (self.folder / "HEAD").exists() and (not tidied.exists() or tidied.stat().st_mtime < self.last_used)
+            if not worth or not _taken(lock):
+                return False
+            async with self.locked():
+                for stale in ("gc.pid", "packed-refs.lock"):
+                    (self.folder / stale).unlink(missing_ok=True)
+                await self._let_go(tuple(keep))
+                await self._git("gc", "--quiet", "--prune=2.weeks.ago", seconds=1_800)
+            tidied.touch()
+            return True
+
+    async def _let_go(self, keep: tuple[str, ...]) -> None:
+        form = "--format=%(refname) %(committerdate:unix)"
+        done = await self._git("for-each-ref", "--sort=-committerdate", form, *_FETCHED)
+        old = [line.split(" ") for line in done.out.decode(errors="replace").splitlines()[1:]]
+        until = time.time() - _MONTH
+        gone = [ref for ref, date in old if date and int(date) < until and not ref.startswith(keep)]
+        await self._git("update-ref", "--stdin", data="".join(f"delete {ref}\n" for ref in gone).encode())
+
+    async def remove(self) -> bool:
+        """Take it away, if nobody uses it and nothing is in it that is nowhere else; whether that was done."""
+        with self._lock(".use") as lock:
+            if not _taken(lock) or _holds_aside(self.folder):
+                return False
+            async with self.locked():
+                await asyncio.to_thread(shutil.rmtree, self.folder)
+        return True
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -183,6 +261,8 @@ class Repository:
     async def contents(self, blobs: Iterable[str]) -> AsyncGenerator[tuple[str, bytes], None]:
         """Blobs with their bytes, in the order in which they are asked for, one in memory at a time."""
         names = list(blobs)
+        if not names:
+            return
         call = Call(self.folder, ["cat-file", "--batch"], b"")
         async with asyncio.timeout(SECONDS + len(names) / 100), started(call) as process:
             if process.stdin is None or process.stdout is None:
@@ -205,6 +285,11 @@ class Repository:
             before_mode, after_mode, before, after, _ = meta.decode("ascii").lstrip(":").split(" ")
             found[os.fsdecode(path)] = (_entry(before_mode, before), _entry(after_mode, after))
         return found
+
+    async def patch(self, old: str, new: str) -> bytes:
+        """What `git apply` makes the second of two trees or commits of the first with, whatever is in the files."""
+        options = ("-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
+        return (await self._git("diff-tree", *options, old, new)).out
 
     async def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `new` holds everything that `old` has."""
@@ -315,7 +400,8 @@ class Repository:
             "--no-auto-gc",
             "--force",
         )
-        await self._remotely(remote, "fetch", *options, remote.address, *refs)
+        # What is fetched can be fetched again: after a power loss a copy that is broken is made anew.
+        await self._remotely(remote, "fetch", *options, remote.address, *refs, settings=("core.fsync=none",))
 
     async def heads(self, remote: Remote, *branches: str) -> Mapping[str, str]:
         """Where these branches are now; those that are not there are not in it."""
@@ -340,12 +426,15 @@ class Repository:
             return Unknown(str(down))
         return _outcome(done)
 
-    async def _remotely(self, remote: Remote, *arguments: str, expected: Sequence[int] = (0,)) -> Done:
+    async def _remotely(
+        self, remote: Remote, *arguments: str, expected: Sequence[int] = (0,), settings: Sequence[str] = ()
+    ) -> Done:
         async with self.locked():
             with askpass.told(self.folder, remote) as environment:
                 try:
                     return await self._git(
-                        *arguments, environment=environment, settings=(f"protocol.{remote.scheme}.allow=always",),
+                        *arguments, environment=environment,
+                        settings=(f"protocol.{remote.scheme}.allow=always", *settings),
                         seconds=_REMOTE_SECONDS, expected=expected,
                     )  # fmt: skip
                 except GitFailed as failed:
@@ -374,9 +463,25 @@ def _holds_aside(folder: Path) -> bool:
     return (folder / "refs/amends/aside").exists() or b" refs/amends/aside/" in named
 
 
-def _taken(lock: int) -> bool:
+def size_of(folder: Path) -> int:
+    """How many bytes stand below a folder; what goes away meanwhile is nothing."""
+    total, folders = 0, [folder]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(Path(entry.path))
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_size
+        except OSError:
+            continue
+    return total
+
+
+def _taken(lock: int, how: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

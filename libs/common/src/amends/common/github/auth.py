@@ -30,6 +30,10 @@ READING: Permissions = (
 PUSHING: Permissions = (("contents", "write"), ("metadata", "read"))
 PUBLISHING: Permissions = (*PUSHING, ("pull_requests", "read"))
 CLONING: Permissions = (("contents", "read"), ("metadata", "read"))
+FIXING: Permissions = (*CLONING, ("pull_requests", "read"))
+WATCHING: Permissions = (
+    ("checks", "read"), ("contents", "read"), ("metadata", "read"), ("pull_requests", "read"), ("statuses", "read")
+)  # fmt: skip
 TELLING: Permissions = (("issues", "write"), ("metadata", "read"), ("pull_requests", "write"))
 
 

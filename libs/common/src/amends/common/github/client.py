@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 from urllib.parse import quote
 
 import jwt
-from pydantic import TypeAdapter, ValidationError
+from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from amends.common.github.auth import READING, AppTokens, Credentials, Permissions, Scope, StandingToken
 from amends.common.github.errors import Denied, Down, Missing, Torn
@@ -40,18 +40,51 @@ class Place(NamedTuple):
     installation: int = 0
 
 
+class Loan(Protocol):
+    """A token that somebody else made, and where it leads."""
+
+    @property
+    def place(self) -> Place: ...
+    @property
+    def token(self) -> SecretStr: ...
+
+
+class Lender(Protocol):
+    """Whoever has the key that we must not hold."""
+
+    async def borrow(self, repo: int, refused: str = "") -> Loan:
+        """A token for this repository; another one than `refused`."""
+        ...
+
+
+class LentTokens:
+    """Tokens that somebody lends us, each for one repository; what they allow is for him to say."""
+
+    def __init__(self, lender: Lender) -> None:
+        self.lender = lender
+
+    async def token(self, scope: Scope, refused: str = "") -> str:
+        """A token for the repository of this scope."""
+        loan = await self.lender.borrow(scope.repositories[0], refused)
+        return loan.token.get_secret_value()
+
+
 class Client:
     """Finds repositories and gives out reaches. Everything that is shared is kept here: connections, tokens, gates."""
 
-    def __init__(self, settings: GitHub, permissions: Permissions = READING, rate: Rate | None = None) -> None:
-        if not settings.known:
+    def __init__(
+        self, settings: GitHub, permissions: Permissions = READING, rate: Rate | None = None,
+        lender: Lender | None = None,
+    ) -> None:  # fmt: skip
+        if lender is None and not settings.known:
             raise Nobody("GitHub does not know us: set github.app_id and its private key, or github.token")
         self._settings = settings
         self._permissions = permissions
         self._exchange = Exchange(settings)
         self._app = self._as_app_of(settings) if settings.app_id else None
+        self._lender = lender
         token = settings.token.get_secret_value()
-        self.credentials: Credentials = self._app or StandingToken(token)
+        self.credentials: Credentials = LentTokens(lender) if lender else self._app or StandingToken(token)
         self._gates: dict[int, Gate] = {}
         self._rate = rate or Rate()
         self._pacers: dict[int, Pacer] = {}
@@ -95,6 +128,8 @@ class Client:
 
     async def repository(self, repo: int) -> Reach:
         """The repository of this number, whatever it is called today."""
+        if repo not in self._places and self._lender:
+            self._places[repo] = (await self._lender.borrow(repo)).place
         if repo not in self._places:
             await self._find(f"/repositories/{repo}")
         if repo not in self._places:
@@ -182,6 +217,11 @@ class Client:
     async def _grant(self, path: str, body: Mapping[str, object]) -> tuple[bytes, float]:
         told = await self._as_app(Call("POST", f"{self._settings.rest}{path}", body=body))
         return told.content, github_time(told.headers)
+
+    async def about_us(self, path: str, query: Mapping[str, str | int] | None = None) -> Told:
+        """What GitHub says to whoever we are: to the App itself, or to the one token."""
+        call = Call("GET", f"{self._settings.rest}{path}", query)
+        return await (self._as_app(call) if self._app else self._ask(call, Scope()))
 
     def gate(self, installation: int) -> Gate:
         """Where all requests under one set of limits pass."""

@@ -164,10 +164,12 @@ class GitHubDouble:
         with self.world.lock:
             return AppHandle(self.world, tenancy.add_app(self.world, slug, self.user(owner), permissions))
 
-    def token(self, login: str, permissions: Permissions | None = None) -> str:
-        """A personal access token; with permissions a fine-grained one."""
+    def token(self, login: str, permissions: Permissions | None = None, scopes: tuple[str, ...] = ("repo",)) -> str:
+        """A personal access token; with permissions a fine-grained one, without them a classic one with scopes."""
         with self.world.lock:
-            return user_token(self.world, self.user(login), permissions).token
+            made = user_token(self.world, self.user(login), permissions)
+            made.scopes = scopes
+            return made.token
 
     def workflow_token(self, repo: RepositoryHandle) -> str:
         """The GITHUB_TOKEN of a workflow run: what it pushes starts no other."""

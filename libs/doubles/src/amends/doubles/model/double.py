@@ -94,7 +94,10 @@ class ModelDouble:
             case "POST", "/v1/messages":
                 await self._message(request, send)
             case "POST", "/v1/messages/count_tokens":
-                await write(send, json_reply(200, {"input_tokens": len(request.body) // _UNIT}))
+                asked = Asked(request.json(), dict(request.headers))
+                wrong = _unknown(asked)
+                counted = json_reply(200, {"input_tokens": len(request.body) // _UNIT})
+                await write(send, counted if wrong is None else _denied(wrong))
             case "GET", "/v1/models":
                 await write(send, json_reply(200, {"data": [_MODEL], "has_more": False}))
             case _:
@@ -175,14 +178,20 @@ def _usage(asked: Asked, before: Asked | None, reply: Says) -> Json:
     }
 
 
-def _wrong(asked: Asked) -> Denies | None:
-    """What the API itself would not take."""
-    body = asked.body
+def _unknown(asked: Asked) -> Denies | None:
+    """Whom and what the API does not know."""
     if KEY not in asked.headers.get("authorization", "") and asked.headers.get("x-api-key") != KEY:
         return Denies(401, "authentication_error", "invalid x-api-key")
-    if body.get("model") != MODEL:
-        return Denies(404, "not_found_error", f"model: {body.get('model')}")
-    if not isinstance(body.get("max_tokens"), int):
+    if asked.body.get("model") != MODEL:
+        return Denies(404, "not_found_error", f"model: {asked.body.get('model')}")
+    return None
+
+
+def _wrong(asked: Asked) -> Denies | None:
+    """What the API itself would not take."""
+    if (unknown := _unknown(asked)) is not None:
+        return unknown
+    if not isinstance(asked.body.get("max_tokens"), int):
         return Denies(400, "invalid_request_error", "max_tokens: Field required")
     return _disordered(asked.messages)
 

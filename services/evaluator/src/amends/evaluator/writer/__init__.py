@@ -11,7 +11,19 @@ Leaving the block commits; an exception rolls back, and nothing was written.
 """
 
 from amends.evaluator.writer.failures import BlobMismatch, Duplicate, OutOfOrder, is_connection_error
+from amends.evaluator.writer.pouring import NotEmpty, is_empty, pour
 from amends.evaluator.writer.transaction import Pair, Tx
 from amends.evaluator.writer.writer import Writer
 
-__all__ = ["BlobMismatch", "Duplicate", "OutOfOrder", "Pair", "Tx", "Writer", "is_connection_error"]
+__all__ = [
+    "BlobMismatch",
+    "Duplicate",
+    "NotEmpty",
+    "OutOfOrder",
+    "Pair",
+    "Tx",
+    "Writer",
+    "is_connection_error",
+    "is_empty",
+    "pour",
+]

@@ -114,6 +114,8 @@ class Rest:
 
     def _reply(self, request: Request, answer: Answer, headers: Mapping[str, str], caller: Caller) -> Reply:
         own = {"x-github-media-type": "github.v3; format=json", **headers, **answer.headers}
+        if caller.grant is not None and caller.grant.classic:
+            own["x-oauth-scopes"] = ", ".join(caller.grant.scopes)
         if answer.content is None:
             return Reply(answer.status, b"", own)
         raw = answer.content if isinstance(answer.content, bytes) else dumps(answer.content)

@@ -82,7 +82,10 @@ class Installation:
 
 @dataclass(eq=False, repr=False)
 class Grant:
-    """A token: whom it speaks for and, for installations, how far. `workflow` is what Actions hands to a run."""
+    """A token: whom it speaks for and, for installations, how far. `workflow` is what Actions hands to a run.
+
+    `scopes` are those of a classic token. They are shown, and bind nobody here.
+    """
 
     token: str
     account: Account
@@ -92,3 +95,9 @@ class Grant:
     repositories: frozenset[int] | None = None
     expires: datetime | None = None
     revoked: bool = False
+    scopes: tuple[str, ...] = ("repo",)
+
+    @property
+    def classic(self) -> bool:
+        """A personal token of the old kind, which has scopes instead of permissions."""
+        return self.kind == "user" and self.permissions is None

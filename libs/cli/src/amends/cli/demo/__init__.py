@@ -1,0 +1,1 @@
+"""`amends demo`: the whole loop before your eyes, on a GitHub of its own."""

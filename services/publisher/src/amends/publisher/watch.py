@@ -1,0 +1,122 @@
+"""Answers `fix.pushed`: whether checks have begun for the commit, some time after it; if none has, a human has to know.
+
+A forge starts nothing for some who push (a token of a workflow, a first-time contributor), and says nothing about it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
+
+from amends.common.delivery import Later
+from amends.common.envelope import Event
+from amends.common.events import ChecksFinished, FixPushed, PrClosed
+from amends.common.github.client import Client, Reach
+from amends.common.github.errors import Denied, Missing
+from amends.common.github.models import Check, Many, Part, Status, Words
+from amends.common.github.sightings import check_name
+from amends.publisher.live import Live, Place, seen
+from amends.publisher.push import place
+
+log = logging.getLogger(__name__)
+_SECOND = 1_000_000
+_MOST = 20
+ANY = "any"  # the name of the check when none is required and none began
+
+
+class _Runs(Part):
+    check_runs: Many[Check] = ()
+
+
+class _Statuses(Part):
+    statuses: Many[Status] = ()
+
+
+class _Named(Part):
+    context: Words = ""
+
+
+class _Required(Part):
+    contexts: Many[Words] = ()
+    required_status_checks: Many[_Named] = ()
+
+
+class _Protection(Part):
+    required_status_checks: _Required | None = None
+
+
+class _Branch(Part):
+    protection: _Protection | None = None
+
+
+class _Rule(Part):
+    type: Words = ""
+    parameters: _Required | None = None
+
+
+class Pushed(NamedTuple):
+    """What was pushed, and where."""
+
+    at: Place
+    sha: str
+
+
+_RUNS, _STATUSES = TypeAdapter(_Runs), TypeAdapter(_Statuses)
+_BRANCH, _RULES = TypeAdapter(_Branch), TypeAdapter(list[_Rule])
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Looks, with a token that reads."""
+
+    client: Client
+
+    async def watch(self, event: Event) -> Sequence[ChecksFinished]:
+        """The checks that should have begun and did not; raises Later until it is time to look."""
+        fact = event.fact
+        if not isinstance(fact, FixPushed) or not fact.ci_seconds:
+            return []
+        reach = await self.client.repository(place(event.loop).repo)
+        left = event.time / _SECOND + fact.ci_seconds - reach.now
+        if left > 0:
+            raise Later(left, "checks may still begin")
+        try:
+            return await self._missing(reach, Pushed(place(event.loop), fact.sha))
+        except (Missing, Denied) as error:
+            log.info("whether checks began cannot be seen", extra={"loop": event.loop, "error": str(error)[:200]})
+            return []
+
+    async def _missing(self, reach: Reach, pushed: Pushed) -> Sequence[ChecksFinished]:
+        live = await seen(reach, pushed.at)
+        if isinstance(live.standing, PrClosed) or live.pull.head.sha != pushed.sha:
+            return []
+        began = await _began(reach, pushed.sha)
+        required = await _required(reach, live)
+        if required:
+            missing = sorted(required - began)[:_MOST]
+        else:
+            # With nothing required, it is the base branch that shows whether anything should have begun.
+            missing = [] if began or not await _began(reach, live.pull.base.sha) else [ANY]
+        return [
+            ChecksFinished(name=check_name(name), head=pushed.sha, conclusion="none_started", required=bool(required))
+            for name in missing
+        ]
+
+
+async def _began(reach: Reach, sha: str) -> set[str]:
+    runs = await reach.get(f"/commits/{sha}/check-runs?per_page=100", _RUNS)
+    told = await reach.get(f"/commits/{sha}/status?per_page=100", _STATUSES)
+    return {one.name for one in runs.check_runs} | {one.context for one in told.statuses}
+
+
+async def _required(reach: Reach, live: Live) -> set[str]:
+    """By the branch's protection, and by rulesets."""
+    branch = await reach.get(f"/branches/{live.pull.base.ref}", _BRANCH)
+    protected = branch.protection.required_status_checks if branch.protection else None
+    rules = await reach.get(f"/rules/branches/{live.pull.base.ref}", _RULES)
+    named = (one for rule in rules if rule.parameters for one in rule.parameters.required_status_checks)
+    return {name for name in (*(protected.contexts if protected else ()), *(one.context for one in named)) if name}
