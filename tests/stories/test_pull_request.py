@@ -5,11 +5,11 @@ What is only decided, with nobody doing anything, is in test_requirements.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import re
 import pytest
 
 from amends.common.answers import Report
