@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.connected]
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for place in ("libs", "services") for path in sorted((ROOT / place).glob("*/src/**/*.py"))]
 RARE = {"note", "remove"}  # nothing is put off where nobody dies, and nothing is in the way in a new workspace
-SAMPLE = 6
+SAMPLE = 4
 SEED = int(os.environ.get("AMENDS_SEED", "0").split()[0]) or random.randrange(1, 1_000_000)
 
 

@@ -168,6 +168,15 @@ async def test_killed_between_a_letter_and_the_report_nothing_is_sent_again_and_
 
 
 @asynchronous
+async def test_a_letter_whose_claim_was_recorded_and_not_answered_is_sent(scene: Scene, sqlite_book: Book) -> None:
+    async with mail() as box, at_work(sqlite_book, scene, RULED, channels={"email": by_mail(box)}) as desk:
+        question(desk)
+        desk.recorder.unheard = ["notify.started"]
+        await desk.react()
+        assert (len(box.letters), "email" in desk.said(), desk.owed) == (1, True, [])
+
+
+@asynchronous
 async def test_killed_before_a_letter_is_begun_the_next_life_sends_it(scene: Scene, sqlite_book: Book) -> None:
     async with mail() as box:
         channels: dict[str, Channel] = {"email": by_mail(box)}

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from amends.common.answers import Go, Report, Stop
+from amends.common.answers import Go, Report, Stop, Unavailable
 from amends.common.delivery import Later
 from amends.common.envelope import Event
 from amends.common.events import (
@@ -75,10 +75,14 @@ class Notifying(BookRecorder):
 
     port: Callable[[str], None] = lambda _: None
     stops: list[str] = field(default_factory=list)
+    unheard: list[str] = field(default_factory=list)  # facts that are recorded, and nobody hears it
 
     async def report(self, report: Report):  # type: ignore[no-untyped-def]  # noqa: ANN201 - as the book's
         self.port("report")
         answer = await super().report(report)
+        if report.fact.type in self.unheard:
+            self.unheard.remove(report.fact.type)
+            return Unavailable("the evaluator died before it answered")
         self.port("reported")
         return answer
 

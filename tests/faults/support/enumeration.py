@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from tests.faults.support.house import house
 from tests.faults.support.nursery import Nursery, die_with_parent
-from tests.faults.support.outcome import Outcome, differences, outcome, wrong
+from tests.faults.support.outcome import Outcome, as_found, differences, outcome, wrong
 from tests.faults.support.processes import TookTooLong
 from tests.faults.support.tale import tell
 from tests.faults.support.watched import Plan, Point, point_of
@@ -84,7 +84,7 @@ def _once(point: Point, expected: Outcome) -> tuple[bool, list[str]]:
         except TookTooLong as late:
             return bool(home.deaths), [str(late)]
         home.end()
-        found = [*wrong(home), *differences(outcome(home), expected)]
+        found = [*wrong(home), *differences(*as_found(home, expected))]
         if home.deaths not in ([], [point.service]):
             found.append(f"these died: {home.deaths}")
         return bool(home.deaths), [*found, home.standing()] if found else []

@@ -19,7 +19,7 @@ from amends.common.events import CycleFinished
 from amends.doubles.github.webhooks.disorder import Mishap
 from tests.faults.support.enumeration import nursery, spread
 from tests.faults.support.house import SERVICES, House, house
-from tests.faults.support.outcome import Outcome, differences, outcome, wrong
+from tests.faults.support.outcome import Outcome, as_found, differences, wrong
 from tests.faults.support.processes import TookTooLong
 from tests.faults.support.tale import TALE, answer
 from tests.faults.support.watched import Plan
@@ -126,7 +126,7 @@ def amiss(home: House, expected: Outcome) -> Iterator[str]:
     talk = [*scene.pull.conversation, *(one for thread in scene.pull.threads for one in thread.comments)]
     marks = Counter(mark for one in talk if one.author == scene.app.login for mark in _MARK.findall(one.body)[:1])
     yield from (f"{mark} was said {times} times" for mark, times in marks.items() if times > 1)
-    found = outcome(home)
+    found, expected = as_found(home, expected)
     for what in ("slack", "mail"):
         yield from differences(found[what], expected[what], what)
     [one], [other] = (said["github"]["acme/widget"]["issues"].values() for said in (found, expected))

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from amends.common.effects import When
 
-_NUMBER = re.compile(r"\b\d+\b")
+_NUMBER = re.compile(r"\b(?:[0-9a-f]{40}|\d+)\b")  # of GitHub's objects
 _QUERY = re.compile(r"\b(?:query|mutation)\s+(\w+)")
 # The longest are longer than a delivery may be silent: the event comes to somebody else meanwhile.
 _NAPS = (0.01, 0.05, 0.1, 0.2, 0.4, 3.0)

@@ -201,8 +201,8 @@ class Teller:
         match await report_until_answered(self._recorder, addressed(event, fact)):
             case Recorded():
                 pass
-            case Already(fact=NotifyStarted(run=self.run)) if again:
-                pass
+            case Already(fact=NotifyStarted(run=self.run)):
+                pass  # we asked more than once: nobody answered at first
             case Already():
                 raise Turned(_UNKNOWN)
             case Refused() as refused:
