@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.faults.support.enumeration import nursery
 from tests.faults.support.processes import left_running
 from tests.faults.support.report import write_table
 
@@ -13,6 +14,8 @@ from tests.faults.support.report import write_table
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_is_left_running() -> Iterator[None]:
     yield
+    if nursery.cache_info().currsize:
+        nursery().end()
     assert left_running() == []
 
 

@@ -1,6 +1,7 @@
 """From a rejected review to a change set with verdicts: suggestions without a model, the agent for the rest."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,28 @@ async def test_rel_04_a_fixer_that_died_over_it_says_so_when_it_is_back(
         again = await bench.fix(await bench.collected())
         assert isinstance(again[-1], FixPrepared)
         assert again[-1].k == 2
+
+
+@asynchronous
+async def test_rel_04_what_an_earlier_life_held_in_another_slot_comes_to_any_slot(
+    sqlite_book: Book, rejected: Scene, tmp_path: Path
+) -> None:
+    async with fixing(sqlite_book, rejected, tmp_path, None) as bench:
+        event = await bench.collected()
+        bench.book.record(claimed(event, "fixer/1", "an-earlier-run"))
+        slot = replace(bench.slot, beside=("fixer/1",))
+        assert reason(list(await slot.fix(event))) is Failure.CRASHED
+
+
+@asynchronous
+async def test_what_another_slot_of_this_life_works_on_is_left_to_it(
+    sqlite_book: Book, rejected: Scene, tmp_path: Path
+) -> None:
+    async with fixing(sqlite_book, rejected, tmp_path, None) as bench:
+        event = await bench.collected()
+        bench.book.record(claimed(event, "fixer/1", bench.slot.run))
+        with pytest.raises(Later, match="fixer/1 works on it"):
+            await replace(bench.slot, beside=("fixer/1",)).fix(event)
 
 
 @asynchronous

@@ -15,7 +15,9 @@ from amends.common.bus.inbox import BusInbox
 from amends.common.bus.jetstream import ask
 from amends.common.bus.link import Link
 from amends.common.bus.mirror import Mirror
+from amends.common.bus.work import worker as worker_of
 from amends.common.delivery import Later, Never
+from amends.common.settings import Settings
 from amends.common.worker import Handler, Pace, Worker
 from tests.support.asynchronous import asynchronous, eventually, until
 from tests.support.chain import Chain, push
@@ -346,6 +348,18 @@ async def test_a_deleted_consumer_is_noticed_and_work_goes_on_when_it_is_made_ag
         await Mirror(link).publish([chain.record(push(2))])
         await Consumers(link, ack_wait=ACK_WAIT).ensure({"publisher": 2}, 3)
         await until(lambda: service.pushed == [1, 2] and worker.health()["consumer"] == "ok")
+
+
+@asynchronous
+async def test_a_service_expects_the_silence_that_the_settings_allow(nats: NatsServer) -> None:
+    known, service = Settings(ack_seconds=9), Publisher()
+    async with mirrored(nats, 0, ack_wait=9), linked(nats.url, "publisher") as link:
+        worker = worker_of(known, link, "publisher", service.publish, service.recorder)
+        running = asyncio.create_task(worker.run())
+        await until(lambda: worker.health()["consumer"] == "ok")
+        assert worker._pace.heartbeat < 9 / 2
+        await worker.stop()
+        await running
 
 
 @asynchronous

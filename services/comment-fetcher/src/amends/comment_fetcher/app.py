@@ -14,8 +14,8 @@ from amends.comment_fetcher.reconcile import Following, Reconciler
 from amends.common import alone
 from amends.common.answers import Recorder
 from amends.common.bus.errands import Errands, Look, Looked
-from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
+from amends.common.bus.work import worker
 from amends.common.envelope import Event
 from amends.common.events import (
     CommandGiven,
@@ -93,7 +93,7 @@ async def fetching(settings: Settings, recorder: Recorder, followed: Following, 
         ours = handling.collector.ours
         reconciler = Reconciler(client, recorder, followed, settings.fetcher, ours, reader, lost)
         errands = Errands(link, _looking(reconciler))
-        workers = [Worker(SERVICE, handling.answer, recorder, BusInbox(link, SERVICE)) for _ in range(AT_ONCE)]
+        workers = [worker(settings, link, SERVICE, handling.answer, recorder) for _ in range(AT_ONCE)]
         fetcher = Fetcher(workers, reconciler, link)
         await errands.open()
         work = [*(worker.run() for worker in workers), reconciler.run(stop)]

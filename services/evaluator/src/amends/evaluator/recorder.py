@@ -27,6 +27,7 @@ from amends.common.answers import (
     parse,
 )  # fmt: skip
 from amends.common.crash import crash_point
+from amends.common.effects import effect, passing
 from amends.common.envelope import VOCABULARY, Event, event_of
 from amends.common.events import EVERYONE
 from amends.common.rows import Head
@@ -304,6 +305,8 @@ class Recorder:
             batch = Batch(tx, self._cache, self._policies, self._unchanged(tx.head), deciding=deciding)
             answers = batch.record([job.said for job in jobs])
             crash_point("recorder.projected")
+            passing("commit", batch.events, "before")
+        passing("commit", batch.events, "after")
         crash_point("recorder.committed")
         self._remember(batch, tx.head)
         metrics.batched(len(jobs))
@@ -365,19 +368,24 @@ class LocalRecorder:
 
     async def report(self, report: Report) -> Answer:
         """Record a fact and what it causes."""
+        passing("report", report.fact, "before")
         answer = await self._recorder.report(self._service, report)
+        passing("report", report.fact, "after")
         if isinstance(answer, Refused) and answer.reason in PARKED:
             await self._recorder.park(self._service, answer, report.model_dump_json(by_alias=True).encode())
         return answer
 
     async def may(self, pos: int, run: str = "") -> Go | Stop | Unavailable:
         """Whether the work that the event at `pos` asked for may still have its effect."""
-        return await self._recorder.may(pos, run)
+        with effect("ask", "ask.may"):
+            return await self._recorder.may(pos, run)
 
     async def put(self, content: bytes) -> str:
         """Keep these bytes and answer with their sha256; put first, report after."""
-        return await self._recorder.put(content)
+        with effect("ask", "blob.put"):
+            return await self._recorder.put(content)
 
     async def get(self, sha: str) -> bytes | None:
         """The bytes of this sha256, None when nobody ever put them."""
-        return await asyncio.to_thread(self._blob, sha)
+        with effect("ask", "blob.get"):
+            return await asyncio.to_thread(self._blob, sha)

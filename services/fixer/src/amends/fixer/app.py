@@ -13,8 +13,8 @@ from functools import partial
 
 from amends.common import alone
 from amends.common.answers import Recorder
-from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
+from amends.common.bus.work import worker
 from amends.common.events import Reporter
 from amends.common.git import Access, Repositories
 from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
@@ -97,8 +97,9 @@ async def fixing(
             model = await stack.enter_async_context(Claude(settings.model))
         around = means(settings, client, recorder, walls, model)
         run = f"{os.getpid()}-{time.time_ns()}"
-        slots = [Slot(around, f"{settings.holder}/{number}", run) for number in range(settings.fixer.slots)]
-        workers = [Worker(SERVICE, slot.fix, recorder, BusInbox(link, SERVICE)) for slot in slots]
+        holders = [f"{settings.holder}/{number}" for number in range(settings.fixer.slots)]
+        slots = [Slot(around, one, run, beside=tuple({*holders} - {one})) for one in holders]
+        workers = [worker(settings, link, SERVICE, slot.fix, recorder) for slot in slots]
         fixer = Fixer(workers, walls)
         fixer.tasks += [asyncio.create_task(worker.run()) for worker in workers]
         tidying = asyncio.create_task(tidy(settings, around).run())

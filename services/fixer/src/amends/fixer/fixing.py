@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from amends.common.answers import Already, Recorded, Refused, Report, Unavailable
+from amends.common.answers import Already, Answer, Recorded, Refused, Report, Unavailable
 from amends.common.delivery import Later
 from amends.common.envelope import Event
 from amends.common.events import AnyFact, CommentsFetched, Failure, FixFailed, FixPrepared, FixStarted, Usage
@@ -40,6 +40,7 @@ class Slot:
     holder: str
     run: str
     begun: set[tuple[str, int, int]] = field(default_factory=set)
+    beside: tuple[str, ...] = ()  # the holders of this process's other slots
 
     async def fix(self, event: Event) -> Sequence[AnyFact]:
         """The facts that answer what was collected."""
@@ -65,11 +66,7 @@ class Slot:
 
     async def _claimed(self, event: Event, fetched: CommentsFetched) -> str | None:
         """Whose run holds the attempt, if it is one of ours; None if there is nothing to do."""
-        where = str(self.means.workspaces.path(event.loop))[:400]
-        claim = FixStarted(n=fetched.n, k=fetched.k, holder=self.holder, run=self.run, workspace=where)
-        match await report_until_answered(
-            self.means.recorder, Report(fact=claim, about=About(loop=event.loop), cause=event.pos)
-        ):
+        match await self._asked(event, fetched, self.holder):
             case Recorded():
                 return self.run
             case Already(fact=FixStarted() as held):
@@ -77,11 +74,33 @@ class Slot:
             case Already() | Refused(reason="superseded"):
                 return None
             case Refused(reason="busy" | "not_ready") as refused:
+                if (left := await self._left(event, fetched)) is not None:
+                    return left
                 raise Later(refused.until or _SOON, f"{refused.reason}: {refused.detail}")
             case Refused() as refused:
-                raise RefusedReport(f"{claim.type}: {refused.reason}: {refused.detail}")
+                raise RefusedReport(f"fix.started: {refused.reason}: {refused.detail}")
             case Unavailable() as unavailable:
                 raise Later(_SOON, unavailable.detail)
+
+    async def _left(self, event: Event, fetched: CommentsFetched) -> str | None:
+        """The run of an earlier life that held the attempt in another slot: what it left comes to any of ours."""
+        for holder in self.beside:
+            match await self._asked(event, fetched, holder):
+                case Recorded():
+                    return self.run
+                case Already(fact=FixStarted(run=run)) if run != self.run:
+                    return run
+                case Already():
+                    return None  # that slot is at work on it
+                case _:
+                    continue
+        return None
+
+    async def _asked(self, event: Event, fetched: CommentsFetched, holder: str) -> Answer:
+        where = str(self.means.workspaces.path(event.loop))[:400]
+        claim = FixStarted(n=fetched.n, k=fetched.k, holder=holder, run=self.run, workspace=where)
+        report = Report(fact=claim, about=About(loop=event.loop), cause=event.pos)
+        return await report_until_answered(self.means.recorder, report)
 
     async def _prepared(self, attempt: Attempt) -> FixPrepared:
         try:

@@ -18,6 +18,7 @@ import anthropic
 import httpx2
 from anthropic.types import Message
 
+from amends.common.effects import effect
 from amends.common.events import Failure
 from amends.common.sections import Model as Settings
 from amends.fixer.dialogue import Call, Json, Opening, Reply, Stop, Tokens, TurnFailed
@@ -92,7 +93,8 @@ class Claude:
         pause = self._settings.first_pause
         for left in reversed(range(self._settings.tries)):
             try:
-                return _reply(await self._once(opening, messages))
+                with effect("model", messages):
+                    return _reply(await self._once(opening, messages))
             except Again as again:
                 wait = max(again.failed.retry_after, random.uniform(pause / 2, pause))  # noqa: S311 - spreads a herd
                 if not left or wait > min(_LONGEST_WAIT, end - time.monotonic()):

@@ -16,6 +16,8 @@ from hashlib import sha1
 from pathlib import Path
 from typing import NamedTuple
 
+from amends.common.effects import effect
+
 STRANGE = "000000"  # the mode of what git has no mode for
 LINK = "120000"
 _DEEPEST = 120
@@ -149,10 +151,11 @@ def remove(root: Path, sight: Sight, wanted: Mapping[str, str]) -> None:
     for path, thing in sight.things.items():
         if thing.mode in {LINK, STRANGE} or path not in wanted:
             target = root / path
-            if target.is_dir() and not target.is_symlink():
-                shutil.rmtree(target)
-            else:
-                target.unlink()
+            with effect("remove", target):
+                if target.is_dir() and not target.is_symlink():
+                    shutil.rmtree(target)
+                else:
+                    target.unlink()
     for folder in sorted(sight.folders - folders_of(wanted), reverse=True):
         (root / folder).rmdir()
 
@@ -178,7 +181,8 @@ def put(root: Path, path: str, mode: str, bytes_: bytes) -> Thing:
         made.write(bytes_)
         os.fchmod(made.fileno(), 0o755 if mode == "100755" else 0o644)
         written = os.fstat(made.fileno())
-    fresh.replace(target)
+    with effect("rename", target):
+        fresh.replace(target)
     return Thing(mode, blob_of(bytes_), Print(len(bytes_), 0, written.st_ino))  # so new that it is read again
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 
+from amends.common.effects import effect
 from amends.fixer.sandbox import Bounds, Ended, Ran, SandboxUnavailable
 
 _LOOK = 0.25
@@ -92,6 +93,11 @@ class Inmates:
 
 async def supervised(launch: Launch, bounds: Bounds, seconds: float | None, workspace: Path) -> Ran:
     """Run it to its end; nothing of it is alive afterwards, whatever happens to us meanwhile."""
+    with effect("sandbox", launch):
+        return await _supervised(launch, bounds, seconds, workspace)
+
+
+async def _supervised(launch: Launch, bounds: Bounds, seconds: float | None, workspace: Path) -> Ran:
     began = time.monotonic()
     output = Output(bounds.output)
     async with _started(launch, output) as process:

@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
+from amends.common.effects import effect
 from amends.common.gate import Altered
 from amends.common.gate.paths import unfit
 from amends.common.git import Author, Edit, Entry, Repository
@@ -179,7 +180,8 @@ class Workspaces:
         path, aside = self.path(loop), self._root / _ASIDE
         aside.mkdir(parents=True, exist_ok=True, mode=0o700)
         free = next(place for number in count(1) if not _is_there(place := aside / f"{loop}-{number}"))
-        path.rename(free)
+        with effect("rename", free):
+            path.rename(free)
         path.mkdir()
         notes.append(f"{why}: moved to {free}")
         return NOTHING
@@ -223,7 +225,8 @@ class Workspaces:
         file = self._root / _KEPT / f"{loop}.json"
         fresh = file.with_suffix(".new")
         fresh.write_text(json.dumps(said), encoding="utf-8")
-        fresh.replace(file)
+        with effect("rename", file):
+            fresh.replace(file)
 
     @contextmanager
     def _alone(self, loop: str) -> Iterator[None]:

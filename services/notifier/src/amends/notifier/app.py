@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from amends.common import alone
-from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
+from amends.common.bus.work import worker
 from amends.common.events import Reporter
 from amends.common.github.auth import TELLING
 from amends.common.github.client import Client, Nobody
@@ -74,7 +74,7 @@ async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncI
     client = Client(settings.github, TELLING, rate) if settings.github.known else None
     teller = Teller(client, recorder, words, frozenset(settings.our_accounts), known.replies)
     teller.channels, teller.patience = configured(settings), known.patience_seconds
-    workers = [Worker(SERVICE, teller.tell, recorder, BusInbox(link, SERVICE)) for _ in range(AT_ONCE)]
+    workers = [worker(settings, link, SERVICE, teller.tell, recorder) for _ in range(AT_ONCE)]
     notifier = Notifying(workers, tuple(teller.channels))
     notifier.tasks += [asyncio.create_task(worker.run()) for worker in workers]
     try:

@@ -11,6 +11,7 @@ from email.policy import SMTP
 from hashlib import sha256
 
 from amends.common.delivery import Later
+from amends.common.effects import effect
 from amends.common.sections import Smtp
 from amends.notifier.messages import Messages, Told
 from amends.notifier.tell import Turned
@@ -83,7 +84,8 @@ def _handed_over(server: smtplib.SMTP, known: Smtp, message: EmailMessage) -> No
 def _said(server: smtplib.SMTP, message: EmailMessage) -> None:
     """From here on nobody can tell what became of it, unless the server says so."""
     try:
-        code, said = server.data(message.as_bytes())
+        with effect("mail", "DATA"):
+            code, said = server.data(message.as_bytes())
     except smtplib.SMTPResponseException:
         raise
     except OSError as error:  # of which all of smtplib's own are

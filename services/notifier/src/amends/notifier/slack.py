@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 
 from amends.common.delivery import Later
+from amends.common.effects import effect
 from amends.common.sections import Slack as Settings
 from amends.notifier.messages import Messages, Told
 from amends.notifier.tell import Turned
@@ -45,7 +46,9 @@ class SlackChannel:
     async def _through_webhook(self, client: httpx.AsyncClient, text: str) -> str:
         url = self._settings.webhook.get_secret_value()
         try:
-            _answered(await _sent(client.post(url, json={"text": text, **_STILL})))
+            with effect("slack", "webhook"):
+                response = await _sent(client.post(url, json={"text": text, **_STILL}))
+            _answered(response)
         except Unsure as unsure:  # nobody can look: better said once too little here than twice
             raise Turned(f"{unsure}; it may have arrived, so it is not sent again") from unsure
         return ""
@@ -61,11 +64,12 @@ class SlackChannel:
         url = f"{self._settings.api_url.rstrip('/')}/{method}"
         headers = {"Authorization": f"Bearer {self._settings.token.get_secret_value()}"}
         body = {"channel": self._settings.channel, **said}
-        response = await _sent(
-            client.get(url, params=body, headers=headers)
-            if method == "conversations.history"
-            else client.post(url, json=body, headers=headers)
-        )
+        with effect("slack", method):
+            response = await _sent(
+                client.get(url, params=body, headers=headers)
+                if method == "conversations.history"
+                else client.post(url, json=body, headers=headers)
+            )
         _answered(response)
         try:
             answer = response.json()

@@ -10,8 +10,8 @@ from functools import partial
 
 from amends.common import alone
 from amends.common.answers import Recorder, Report
-from amends.common.bus.inbox import BusInbox
 from amends.common.bus.link import Link
+from amends.common.bus.work import worker
 from amends.common.envelope import Event
 from amends.common.events import AnyFact, CycleFinished, FixPushed, PushRequested, Reporter
 from amends.common.git import Access, GitMissing, Repositories
@@ -86,7 +86,7 @@ async def publishing(settings: Settings, recorder: Recorder, link: Link) -> Asyn
     executable()
     async with Client(settings.github, PUBLISHING) as client, Client(settings.github, WATCHING) as watching:
         handling = answers(settings, client, watching, recorder)
-        workers = [Worker(SERVICE, handling.answer, recorder, BusInbox(link, SERVICE)) for _ in range(AT_ONCE)]
+        workers = [worker(settings, link, SERVICE, handling.answer, recorder) for _ in range(AT_ONCE)]
         working = Publishing(workers)
         working.tasks += [asyncio.create_task(worker.run()) for worker in workers]
         tidying = asyncio.create_task(tidy(settings, handling).run())

@@ -10,6 +10,7 @@ from nats.aio.msg import Msg
 from amends.common.bus.consumers import DEFERRED
 from amends.common.bus.jetstream import NANOSECONDS
 from amends.common.bus.link import Link, Unanswered, status
+from amends.common.effects import effect
 from amends.common.envelope import Row, row_from
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +65,8 @@ class BusDelivery:
         """Note that this delivery was no attempt, then have it delivered again."""
         times = await self.times_put_off() if self.number > 1 else 0
         try:
-            await self._link.request(self._note, f"{self.number} {(times or 0) + 1}".encode())
+            with effect("note", self._message.subject):
+                await self._link.request(self._note, f"{self.number} {(times or 0) + 1}".encode())
         except Unanswered as unanswered:
             _LOG.warning("what was put off counts as an attempt", extra={"of": self.pos, "error": str(unanswered)})
         await self.again(delay)
@@ -75,6 +77,7 @@ class BusDelivery:
 
     async def _tell(self, word: bytes) -> None:
         try:
-            await self._link.request(self._message.reply, word, seconds=2)
+            with effect("ack", (word, self._message.subject)):
+                await self._link.request(self._message.reply, word, seconds=2)
         except Unanswered as unanswered:  # then it is delivered again, and what it caused is known by its key
             _LOG.warning("the bus was not told", extra={"of": self.pos, "error": str(unanswered)})

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from amends.common.bus.link import Link
+from amends.common.effects import effect
 
 NO_STREAM = 10059
 NO_CONSUMER = 10014
@@ -25,7 +26,8 @@ class Rejected(Exception):
 async def ask(link: Link, verb: str, **fields: object) -> dict[str, Any]:
     """The API's answer to `verb`, such as `STREAM.INFO.EVENTS`."""
     payload = json.dumps(fields).encode() if fields else b""
-    answer: dict[str, Any] = json.loads((await link.request(f"$JS.API.{verb}", payload)).data)
+    with effect("bus", verb):
+        answer: dict[str, Any] = json.loads((await link.request(f"$JS.API.{verb}", payload)).data)
     if "error" in answer:
         raise Rejected(verb, answer["error"])
     return answer

@@ -10,6 +10,7 @@ from typing import Any
 
 from amends.common.bus.jetstream import NO_MESSAGE, NO_STREAM, ask, drift, look
 from amends.common.bus.link import SECONDS, Link
+from amends.common.effects import effect
 from amends.common.envelope import Row, cloud_event, row_from, subject
 
 STREAM = "EVENTS"
@@ -77,14 +78,15 @@ class Mirror:
         confirmation per window is enough, and a copy, a gap or a second relay is refused without a trace.
         """
         size = 0
-        for row in rows:
-            payload = cloud_event(row)
-            size += len(payload)
-            if row is rows[-1] or size > WINDOW:
-                await self._confirmed(row, payload)
-                size = 0
-            else:
-                await self._link.publish(subject(row.loop, row.type), payload, headers=_headers(row))
+        with effect("mirror", rows):
+            for row in rows:
+                payload = cloud_event(row)
+                size += len(payload)
+                if row is rows[-1] or size > WINDOW:
+                    await self._confirmed(row, payload)
+                    size = 0
+                else:
+                    await self._link.publish(subject(row.loop, row.type), payload, headers=_headers(row))
 
     async def _confirmed(self, row: Row, payload: bytes) -> None:
         reply = await self._link.request(

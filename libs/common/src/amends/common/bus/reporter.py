@@ -9,6 +9,7 @@ from amends.common.answers import Answer, Followed, Go, Malformed, Refused, Repo
 from amends.common.bus import wire
 from amends.common.bus.link import SECONDS, Link, Unanswered
 from amends.common.delivery import Later, Never
+from amends.common.effects import effect
 from amends.common.envelope import MAX_ENVELOPE
 from amends.common.situation import Asked
 
@@ -30,16 +31,17 @@ class NatsRecorder:
         if len(raw) > MAX_ENVELOPE and (refused := _refusal(raw)):
             return refused
         try:
-            return wire.answer_from(await self._ask(f"report.{self._service}", raw))
+            with effect("report", report.fact):
+                return wire.answer_from(await self._ask(f"report.{self._service}", raw))
         except Unanswered as unanswered:
             return Unavailable(str(unanswered))
 
     async def may(self, pos: int, run: str = "") -> Go | Stop | Unavailable:
         """Whether the work that the event at `pos` asked for may still have its effect."""
         try:
-            return wire.leave_from(
-                await self._ask("ask.may", wire.MayAsked(pos=pos, run=run).model_dump_json().encode())
-            )
+            asked = wire.MayAsked(pos=pos, run=run).model_dump_json().encode()
+            with effect("ask", "ask.may"):
+                return wire.leave_from(await self._ask("ask.may", asked))
         except Unanswered as unanswered:
             return Unavailable(str(unanswered))
 
@@ -102,7 +104,8 @@ class NatsRecorder:
         why = ""
         for _ in range(_TRIES):
             try:
-                return await self._ask(subject, payload)
+                with effect("ask", subject):
+                    return await self._ask(subject, payload)
             except Unanswered as unanswered:
                 why = str(unanswered)
         raise Later(_AWAY, why)

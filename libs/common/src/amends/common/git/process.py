@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from amends.common.effects import effect
+
 SECONDS = 120.0
 _SEARCHED = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
 _TRUSTED = {
@@ -115,6 +117,13 @@ def _last(out: bytes) -> bytes:
 @asynccontextmanager
 async def started(call: Call) -> AsyncIterator[Process]:
     """The process, for as long as the block lasts."""
+    with effect("git", call):
+        async with _started(call) as process:
+            yield process
+
+
+@asynccontextmanager
+async def _started(call: Call) -> AsyncIterator[Process]:
     settings = [part for setting in call.settings for part in ("-c", setting)]
     arguments = [f"--git-dir={call.folder}", *_OPTIONS, *settings, *call.arguments]
     process = await asyncio.create_subprocess_exec(

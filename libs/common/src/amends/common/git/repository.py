@@ -20,6 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+from amends.common.effects import effect
 from amends.common.git import askpass
 from amends.common.git.askpass import Remote
 from amends.common.git.process import SECONDS, Call, Done, GitFailed, run, started
@@ -157,7 +158,8 @@ class Repository:
             places = (self.folder.with_suffix(f".broken{number}") for number in count(1))
             broken = next(place for place in places if not _holds_aside(place))
             await asyncio.to_thread(shutil.rmtree, broken, ignore_errors=True)
-            await asyncio.to_thread(os.replace, self.folder, broken)
+            with effect("rename", broken):
+                await asyncio.to_thread(os.replace, self.folder, broken)
             (broken / "why.txt").write_text(f"{why[:1000]}\n", encoding="utf-8")
         await self.ensure()
 

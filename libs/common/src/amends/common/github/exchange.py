@@ -14,6 +14,7 @@ import httpx
 from githubkit import GitHubCore, UnauthAuthStrategy
 from githubkit.exception import GitHubException, RequestError, RequestFailed
 
+from amends.common.effects import effect
 from amends.common.github.errors import Denied, Down, Elsewhere, Missing, Torn
 from amends.common.github.limits import Gate, Headers, github_time, is_limit
 from amends.common.github.measures import ended, sent_away
@@ -99,13 +100,14 @@ class Exchange:
         async with gate.passing():
             self.made += 1
             try:
-                response = await self._core.arequest(
-                    call.method,
-                    call.url,
-                    params=call.query,
-                    json=call.body,
-                    headers={**_VERSION, "Authorization": f"Bearer {token}"},
-                )
+                with effect("http", call):
+                    response = await self._core.arequest(
+                        call.method,
+                        call.url,
+                        params=call.query,
+                        json=call.body,
+                        headers={**_VERSION, "Authorization": f"Bearer {token}"},
+                    )
             except RequestFailed as failed:
                 raise _refusal(failed, gate) from failed
             except RequestError as error:

@@ -10,6 +10,7 @@ from hashlib import sha256
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from amends.common.effects import effect
 from amends.common.log.engine import database, sqlite_file, writing
 from amends.common.log.tables import CHUNK
 from amends.evaluator.writer.failures import BlobMismatch, is_connection_error
@@ -96,7 +97,7 @@ class Writer:
     def put_blob(self, content: bytes) -> str:
         """Store a blob whole and answer its sha256. One that is stored already costs one query."""
         sha = sha256(content).hexdigest()
-        with self._begun() as connection:
+        with self._begun("blob") as connection:
             if connection.execute(BLOB, {"sha": sha}).first() is None:
                 parts = [content[start : start + CHUNK] for start in range(0, len(content), CHUNK)]
                 for n, part in enumerate(parts):
@@ -108,14 +109,14 @@ class Writer:
         """Store part n, from 0, of a blob that is being put; a finished one stays as it is."""
         if len(data) > CHUNK or n < 0:
             raise ValueError(f"part {n} of a blob has {len(data)} bytes, at most {CHUNK}")
-        with self._begun() as connection:
+        with self._begun("blob") as connection:
             if connection.execute(BLOB, {"sha": sha}).first() is None:
                 connection.execute(self._statements.begin_put, {"sha": sha, "time": time.time_ns() // 1_000})
                 connection.execute(self._statements.put_chunk, {"sha": sha, "n": n, "data": data})
 
     def finish_blob(self, sha: str, size: int, chunks: int) -> None:
         """Make the blob exist, if its parts are what its name says; if not, forget them and raise BlobMismatch."""
-        with self._begun() as connection:
+        with self._begun("blob") as connection:
             finished = connection.execute(BLOB, {"sha": sha}).first() is not None
             if finished or self._finish(connection, sha, size, chunks):
                 return
@@ -124,7 +125,7 @@ class Writer:
 
     def forget_abandoned(self, now: int) -> int:
         """Drop the parts of blobs that nobody went on putting for a day; how many blobs those were."""
-        with self._begun() as connection:
+        with self._begun("abandoned") as connection:
             abandoned = connection.execute(ABANDONED, {"before": now - ABANDONED_AFTER}).scalars().all()
             for sha in abandoned:
                 self._forget(connection, sha)
@@ -163,10 +164,10 @@ class Writer:
         return self._connection
 
     @contextmanager
-    def _begun(self) -> Iterator[Connection]:
+    def _begun(self, what: str = "parked") -> Iterator[Connection]:
         """A transaction through SQLAlchemy, for what is not done all the time."""
         try:
-            with self._connected().begin():
+            with effect("commit", what), self._connected().begin():
                 yield self._connected()
         except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
             if is_connection_error(error):
