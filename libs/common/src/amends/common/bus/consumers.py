@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from amends.common.bus.jetstream import NANOSECONDS, NO_CONSUMER, NO_STREAM, Rejected, ask, drift, look
+from amends.common.bus.jetstream import NANOSECONDS, NO_CONSUMER, NO_STREAM, Rejected, ask, drift, look, make_stream
 from amends.common.bus.link import Link
 from amends.common.bus.mirror import STREAM
 from amends.common.events import REACTIONS, Reporter
@@ -69,7 +69,7 @@ class Consumers:
     async def _ensure_notes(self) -> tuple[str, ...]:
         info = await look(self._link, f"STREAM.INFO.{DEFERRED}", NO_STREAM)
         if info is None:
-            await ask(self._link, f"STREAM.CREATE.{DEFERRED}", **_notes(self._replicas))
+            await make_stream(self._link, _notes(self._replicas))
             return ()
         return tuple(f"stream {DEFERRED}: {what}" for what in drift(_notes(self._replicas), info["config"]))
 

@@ -57,7 +57,7 @@ class Link:
             disconnected_cb=self._broken,
             reconnected_cb=self._restored,
             # nats-py waits 2 s before it tries again and gives up after 60 tries; a broker's restart takes 0.1 s.
-            reconnect_time_wait=0.05,  # type: ignore[arg-type]  # any number of seconds does
+            reconnect_time_wait=0.05,
             max_reconnect_attempts=-1,
             ping_interval=10,
             connect_timeout=2,

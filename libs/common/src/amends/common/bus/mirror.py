@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from amends.common.bus.jetstream import NO_MESSAGE, NO_STREAM, ask, drift, look
+from amends.common.bus.jetstream import NO_MESSAGE, NO_STREAM, drift, look, make_stream
 from amends.common.bus.link import SECONDS, Link
 from amends.common.effects import effect
 from amends.common.envelope import Row, cloud_event, row_from, subject
@@ -54,7 +54,7 @@ class Mirror:
     async def create(self, first: int, epoch: str) -> State:
         """Make the stream, empty, for the events from position `first` on."""
         config = {**stream(self._replicas), "first_seq": first, "metadata": {EPOCH: epoch}}
-        return self._state(await ask(self._link, f"STREAM.CREATE.{STREAM}", **config))
+        return self._state(await make_stream(self._link, config))
 
     async def last_seq(self) -> int:
         """The position of the newest event that is mirrored, 0 without a mirror."""
