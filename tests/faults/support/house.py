@@ -32,7 +32,7 @@ from amends.doubles.model import ModelDouble
 from amends.doubles.model.double import KEY, MODEL
 from amends.evaluator.migrate import migrate
 from tests.faults.support.nursery import Child, Nursery
-from tests.faults.support.processes import TookTooLong, free_port
+from tests.faults.support.processes import TookTooLong
 from tests.faults.support.watched import Plan
 from tests.faults.support.wire import mirrored, through
 from tests.support.elsewhere import MailDouble, SlackDouble, mail, slack
@@ -94,6 +94,7 @@ class House:
         self.reborn: Callable[[str], Plan] | None = None
         self.befalls: Callable[[], None] = lambda: None
         self._nursery = nursery
+        self._place = _kept_port()
         self._lives: dict[str, Life] = {}
         self._settings = {f"AMENDS_{name.upper()}": str(value) for name, value in self._said().items()}
         self._again: set[int] = set()
@@ -107,7 +108,7 @@ class House:
             "policy_max_attempts": 20, "fetcher_poll_seconds": 600, "notifier_apart_seconds": 0,
             "github_api_url": known.api_url, "github_graphql_url": known.graphql_url, "github_app_id": known.app_id,
             "github_private_key": known.private_key.get_secret_value(), "our_accounts": f"[{out.scene.app.account_id}]",
-            "gateway_port": free_port(), "gateway_webhook_secrets": json.dumps([SECRET]),
+            "gateway_port": self._port, "gateway_webhook_secrets": json.dumps([SECRET]),
             "model_api_key": KEY, "model_base_url": out.model.url, "model_name": MODEL, "model_first_pause": 0.01,
             "slack_token": "xoxb-1", "slack_channel": "C1", "slack_api_url": out.slack.url,
             "smtp_host": "127.0.0.1", "smtp_port": out.mail.port, "smtp_security": "none",
@@ -156,6 +157,7 @@ class House:
         """Let go of everything."""
         self.end()
         self.log.close()
+        self._place.close()
 
     def mend(self) -> None:
         """Start again who has died, and have GitHub tell again what nobody took."""
@@ -171,7 +173,8 @@ class House:
 
     @property
     def _port(self) -> int:
-        return int(self._settings["AMENDS_GATEWAY_PORT"])
+        port: int = self._place.getsockname()[1]
+        return port
 
     def _is_up(self, service: str) -> bool:
         if service not in _UP:
@@ -232,6 +235,14 @@ class House:
         said = {one: (self.folder / one / "stderr") for one in SERVICES}
         words = "\n".join(f"--- {one}\n{file.read_text()[-1_500:]}" for one, file in said.items() if file.exists())
         return f"died: {self.deaths}\n{events}\n{words}"
+
+
+def _kept_port() -> socket.socket:
+    """A port of 127.0.0.1 that nobody else is given, in the gateway's lives and between them."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(("127.0.0.1", 0))
+    return made
 
 
 def _soon(timer: TimerRow) -> bool:
