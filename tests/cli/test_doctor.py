@@ -68,6 +68,23 @@ def test_a_running_evaluator_answers_and_its_mirror_is_compared(running: Path) -
     assert "0 mirrored messages" not in checks["audit"]["found"]
 
 
+def test_a_command_that_is_not_there_is_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate(f"sqlite:///{tmp_path}/amends.db")
+    monkeypatch.setenv("AMENDS_AGENT_COMMAND", "no-such-agent -p")
+    code, checks = checked("--data-dir", str(tmp_path))
+    assert (code, checks["agent"]["status"]) == (0, "warn")
+    assert "no 'no-such-agent' inside the sandbox" in checks["agent"]["found"]
+    assert "sandbox.readable" in checks["agent"]["remedy"]
+
+
+def test_a_command_that_is_there_still_needs_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate(f"sqlite:///{tmp_path}/amends.db")
+    monkeypatch.setenv("AMENDS_AGENT_COMMAND", "cat")
+    assert "model.api_key" in checked("--data-dir", str(tmp_path))[1]["agent"]["remedy"]
+    monkeypatch.setenv("AMENDS_MODEL_API_KEY", "x")
+    assert checked("--data-dir", str(tmp_path))[1]["agent"]["status"] == "ok"
+
+
 def test_what_takes_more_of_the_disk_than_it_may_is_told_with_the_setting(
     told: Scribe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

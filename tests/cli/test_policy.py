@@ -77,6 +77,28 @@ def test_lists_grow_and_shrink_by_what_is_named(running: Path) -> None:
 
 
 @pytest.mark.connected
+def test_what_is_unset_comes_from_the_layer_below_again(running: Path) -> None:
+    opened(running, 206)
+    data = ("--data-dir", str(running))
+    called("policy", "set", "max_iterations=7", "budget.tokens=5", *data)
+    called("policy", "set", "max_iterations=9", *REPO, *data)
+    assert (
+        "max_iterations: 9 -> (not set)"
+        in called("policy", "unset", "max_iterations", *REPO, "-o", "text", *data).stdout
+    )
+    assert values(*data)["max_iterations"]["value"] == 7
+    [told] = lines(called("policy", "unset", "max_iterations", "budget.tokens", *data).stdout)
+    assert told["changed"]["budget.tokens"] == {"before": 5, "after": None}
+    shown = values(*data)
+    assert (shown["max_iterations"]["layer"], shown["budget.tokens"]["layer"]) == ("default", "default")
+
+
+def test_what_there_is_not_cannot_be_unset(told: Scribe) -> None:
+    refused = called("policy", "unset", "max_cycle", "--database", told.url)
+    assert (refused.exit_code, "there is no max_cycle" in refused.stderr) == (2, True)
+
+
+@pytest.mark.connected
 def test_a_trial_shows_the_difference_and_records_nothing(running: Path) -> None:
     opened(running, 205)
     data = ("--data-dir", str(running))

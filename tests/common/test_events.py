@@ -59,6 +59,7 @@ KEYS = {
     "push.refused": "cycle/1/1/refused",
     "notified": "notified/40/github",
     "notify.failed": "notified/40/slack/failed",
+    "notify.started": "notified/40/email/started",
     "delivery.parked": "parked/40/notifier",
     "timer.fired": "timer/settle/1/4",
     "loop.opened": "opened",
@@ -113,6 +114,7 @@ ENTITLED = {
     "push.refused": {"publisher"} | HANDS,
     "notified": {"notifier"} | HANDS,
     "notify.failed": {"notifier"} | HANDS,
+    "notify.started": {"notifier"} | HANDS,
     "delivery.parked": set(EVERYONE),
     "timer.fired": {"evaluator"},
 }

@@ -131,6 +131,32 @@ def test_settings_do_not_change_while_the_process_runs() -> None:
         Settings().batch = 1
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("claude -p --model 'a b'", ("claude", "-p", "--model", "a b")),
+        ('["claude", "-p"]', ("claude", "-p")),
+        ("", ()),
+    ],
+)
+def test_a_command_is_words_or_what_a_shell_would_read(file: Path, said: str, meant: tuple[str, ...]) -> None:
+    assert read({"AMENDS_AGENT_COMMAND": said}, file).agent.command == meant
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ("claude 'p", "No closing quotation: write it as a shell would read it, or as a list of words"),
+        ('["claude", ""]', "String should have at least 1 character"),
+        ("[1]", "Input should be a valid string"),
+    ],
+)
+def test_a_command_that_cannot_be_read_says_how_to_write_it(file: Path, said: str, complaint: str) -> None:
+    (line,) = wrong(file, AMENDS_AGENT_COMMAND=said)
+    assert line.startswith("agent.command")
+    assert complaint in line
+
+
 def test_secrets_may_be_in_files(tmp_path: Path) -> None:
     for name in ("token", "model", "old", "new"):
         (tmp_path / name).write_text(f"secret {name}\n")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from pydantic import SecretStr
 
@@ -15,13 +16,18 @@ from amends.cli.child import Child, environment
 from amends.cli.child import fixing as child_fixing
 from amends.comment_fetcher.app import fetching
 from amends.common.bus.reporter import NatsRecorder
+from amends.common.envelope import event_of
+from amends.common.events import Failure, FixFailed
+from amends.common.log import Log
 from amends.common.policy import Overrides
-from amends.common.sections import Fetcher, Gateway, GitHub, Model
-from amends.common.settings import Settings
-from amends.doubles.model import ModelDouble, Says
+from amends.common.sections import Agent, Fetcher, Gateway, GitHub, Model
+from amends.common.settings import Settings, read
+from amends.doubles.model import Asked, ModelDouble, Says, text
+from amends.doubles.model.double import KEY
 from amends.evaluator.app import run
 from amends.publisher.app import publishing
 from tests.support.asynchronous import asynchronous, until
+from tests.support.commanding import installed, one, report
 from tests.support.fixing import edits, reports, suggests, triages
 from tests.support.github import Scene
 from tests.support.model import model_settings
@@ -106,6 +112,48 @@ async def test_rel_04_a_fixer_that_is_killed_in_the_middle_leaves_one_commit(
         await until(lambda: len(scene.repo.log("feature")) > commits, 20)
     assert (scene.repo.read("app.py", "feature") or b"").splitlines()[9] == b"LINE TEN"
     assert len(scene.repo.log("feature")) == commits + 1
+    with closing(Log(sqlite_url)) as log:
+        facts = [event_of(row).fact for row in log.rows(0)]
+    (crashed,) = [fact for fact in facts if isinstance(fact, FixFailed)]
+    assert (crashed.reason, crashed.usage.turns, bool(crashed.transcript)) == (Failure.CRASHED, 3, True)
+
+
+@asynchronous
+async def test_inv_21_of_all_processes_of_a_fix_only_the_fixer_holds_the_key(
+    sqlite_url: str, nats: NatsServer, scene: Scene, tmp_path: Path, double: ModelDouble
+) -> None:
+    scene.pull.review("bob", "changes_requested", "", [{"path": "app.py", "line": 10, "body": "Louder."}])
+    seen: list[tuple[str, str]] = []
+    known = Settings.model_validate({
+        "database": sqlite_url, "policy": RULES, "github": scene.app_settings, "data_dir": tmp_path,
+        "fetcher": Fetcher(mode="poll", poll_seconds=1), "model": model_settings(double),
+        "gateway": Gateway(webhook_secrets=(SecretStr("hook-secret"),)), **installed(tmp_path),
+    })  # fmt: skip
+    async with at_work(known, nats) as child:
+
+        def looked(_: Asked) -> Says:
+            assert child.process is not None
+            seen.extend(told_to(child.process.pid))
+            return text(report(one("declined", (), "No.")))
+
+        double.says(looked)
+        await until(lambda: len(double.asked) == 1 and len(seen) > 0, 25)
+    holders = [name for name, words in seen if KEY in words]
+    assert any("tiny-agent" in words for _, words in seen)
+    assert len(holders) == 1
+    assert "amends.fixer" in holders[0]
+    assert not any("hook-secret" in words or str(known.database) in words for _, words in seen)
+
+
+def told_to(pid: int) -> list[tuple[str, str]]:
+    """A process and all that came of it: the command line, and all that it was told."""
+    family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    found = []
+    for process in family:
+        with suppress(OSError):
+            line, environ = (Path(f"/proc/{process.pid}/{name}").read_bytes() for name in ("cmdline", "environ"))
+            found.append((line.decode(errors="replace"), (line + environ).decode(errors="replace")))
+    return found
 
 
 @pytest.mark.parametrize("inline", [True, False], ids=["key", "key_file"])
@@ -128,8 +176,12 @@ def test_inv_21_with_a_token_the_child_gets_the_one_that_only_reads(scene: Scene
 def test_inv_21_the_child_is_told_what_it_needs_and_nothing_else(tmp_path: Path) -> None:
     hooks = Gateway(webhook_secrets=(SecretStr("hook-secret"),))
     model = Model(api_key=SecretStr("model-key"))
-    known = Settings(data_dir=tmp_path, gateway=hooks, model=model, database="postgresql://amends:pw@db/amends")
+    known = Settings(
+        data_dir=tmp_path, gateway=hooks, model=model, database="postgresql://amends:pw@db/amends",
+        agent=Agent(command=("claude", "-p")),
+    )  # fmt: skip
     said = environment(known, "nats://fixer:x@127.0.0.1:1")
     assert said["AMENDS_MODEL_API_KEY"] == "model-key"
+    assert read(said, tmp_path / "none.toml").agent.command == ("claude", "-p")
     assert not {"hook-secret", "postgresql://amends:pw@db/amends"} & set(said.values())
     assert {name for name in said if not name.startswith("AMENDS_")} <= {*os.environ}

@@ -60,7 +60,7 @@ MAY_REPORT: dict[str, set[str]] = {
         *("thread.resolved", "checks.finished", "access.changed"),
     },
     "reviewer": {"review.rejected", "review.approved", "review.commented"},
-    "notifier": {"notified", "notify.failed"},
+    "notifier": {"notified", "notify.failed", "notify.started"},
     "evaluator": {"timer.fired", "policy.changed"},
     "cli": {str(fact.type) for fact in REPORTED} - {"timer.fired"},
 }

@@ -184,7 +184,7 @@ def test_an_escalation_of_many_items_fits_too() -> None:
 
 
 def test_the_end_of_a_cycle_has_room_for_all_that_its_fix_said() -> None:
-    verdicts = tuple(Verdict(item=f"{n}", version="f" * 16, judgement=Judgement.FIXED) for n in range(1_420))
+    verdicts = tuple(Verdict(item=f"{n}", version="f" * 16, judgement=Judgement.FIXED) for n in range(1_264))
     fix = prepared(*verdicts).model_copy(update={"usage": Usage()})
     assert (isinstance(encoded(fix), bytes), bytes_of(fix) > 0.9 * (MOST - REPEATED)) == (True, True)
     story = collecting().when(fetched(item()), started(), fix).so_far()
@@ -200,7 +200,7 @@ def test_the_end_of_a_cycle_has_room_for_all_that_its_fix_said() -> None:
 
 
 def test_a_fix_that_leaves_no_room_for_what_follows_from_it_is_refused() -> None:
-    verdicts = tuple(Verdict(item=f"{n}", version="f" * 16, judgement=Judgement.FIXED) for n in range(2_350))
+    verdicts = tuple(Verdict(item=f"{n}", version="f" * 16, judgement=Judgement.FIXED) for n in range(2_100))
     fix = prepared(*verdicts)
     assert bytes_of(fix) < MOST
     assert isinstance(encoded(fix), Refused)

@@ -13,7 +13,7 @@ from amends.doubles.model import Asked, Breaks, Denies, ModelDouble, Says, Uses,
 from tests.support.asynchronous import asynchronous
 from tests.support.book import Book
 from tests.support.fetching import RULES
-from tests.support.fixing import edits, fixing, last_result, reports, triages
+from tests.support.fixing import edits, fixing, last_result, reports, told, triages
 from tests.support.github import LINES, Scene
 
 CHANGED = LINES.replace("line 10\n", "line ten\n")
@@ -48,6 +48,10 @@ class Place:
     def blob(self, fact: FixPrepared, path: str) -> str:
         sha = next(one.blob for one in fact.changes if one.path == path)
         return (self.book.log.blob(sha or "") or b"").decode()
+
+    def said(self, fact: FixPrepared | FixFailed) -> list[Any]:
+        """What is kept of the conversation, turn by turn."""
+        return told(self.book, fact.transcript)
 
     def results(self) -> list[str]:
         """What the tools answered, one for each turn but the first."""
@@ -119,8 +123,7 @@ async def test_every_request_begins_with_the_bytes_of_the_one_before(place: Plac
 async def test_what_it_cost_is_told_and_every_turn_is_kept(place: Place) -> None:
     place.double.says(ACTIONABLE, EDIT, FIXED)
     fact = await place.prepared()
-    said = json.loads(place.book.log.blob(fact.transcript or "") or b"[]")
-    spent = [line["tokens"] for line in said if "tokens" in line]
+    spent = [link["tokens"] for link in place.said(fact) if link["tokens"]]
     assert fact.usage.turns == len(spent) == 3
     assert fact.usage.tokens == sum(sum(one.values()) for one in spent)
     assert spent[2]["read"] > spent[2]["written"] > 0
@@ -268,6 +271,9 @@ async def test_a_pause_between_two_turns_ends_the_run(place: Place) -> None:
         (Says(("long",), "max_tokens"), Failure.LIMITS),
         (Says(("long",), "model_context_window_exceeded"), Failure.LIMITS),
         (Says((), "end_turn"), Failure.MALFORMED),
+        (calls(Uses("view", raw='{"path": nonsense')), Failure.MALFORMED),
+        (Denies(429, "rate_limit_error", headers={"retry-after": "0"}), Failure.MODEL_OVERLOADED),
+        (Breaks(text("half"), after=3, kind="overloaded_error"), Failure.MODEL_OVERLOADED),
         (Denies(529, "overloaded_error"), Failure.MODEL_OVERLOADED),
         (Breaks(text("half"), after=3), Failure.MODEL_OVERLOADED),
         (Denies(401, "authentication_error"), Failure.MODEL_AUTH),
@@ -318,6 +324,17 @@ async def test_tools_that_are_not_there_or_asked_wrongly_answer_with_what_is_wro
         for part, one in zip(["no tool", "KeyError", "11 times", "below", "no git", "give"], said, strict=True)
     ]
     assert all(asked.results()[0]["is_error"] for asked in place.double.asked[2:8])
+
+
+@asynchronous
+async def test_everything_that_was_said_is_kept_once_and_in_its_order(place: Place) -> None:
+    place.double.says(ACTIONABLE, EDIT, FIXED)
+    links = place.said(await place.prepared())
+    said = [message for link in links for message in link["said"]]
+    assert said[0]["system"].startswith("You amend a pull request")
+    assert [one["role"] for one in said[1:]] == ["user", "assistant"] * 3 + ["user"]
+    assert said[1:-2] == place.double.asked[-1].messages
+    assert said[-1]["content"][0]["content"] == "accepted"
 
 
 @asynchronous

@@ -100,16 +100,29 @@ async def test_inv_28_a_weakened_test_is_refused(
     assert "weaker" in fact.detail
 
 
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        ("while :; do :; done", "too much time"),
+        ("i=0; while :; do i=$((i+1)); head -c 9000000 /dev/zero >fill$i; done", "too much disk"),
+        ("for n in $(seq 40); do sleep 20 & done; wait", "too much processes"),
+    ],
+)
 @asynchronous
 async def test_inv_32_an_agent_that_bombs_and_fills_only_ends_its_own_command(
-    sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble
+    sqlite_book: Book, scene: Scene, tmp_path: Path, double: ModelDouble, bomb: tuple[str, str]
 ) -> None:
-    double.says(triages(item_1="actionable"), run("while :; do :; done"), reports(item_1="declined: No."))
-    async with fixing(sqlite_book, scene, tmp_path, double, RULES, sandbox={"seconds": 1, "disk_mb": 64}) as bench:
+    line, ended = bomb
+    double.says(triages(item_1="actionable"), run(line), run("rm -f fill*; echo alive"))
+    double.always = reports(item_1="declined: No.")
+    bounds = {"seconds": 1 if "time" in ended else 15, "disk_mb": 64, "processes": 20}
+    async with fixing(sqlite_book, scene, tmp_path, double, RULES, sandbox=bounds) as bench:
         scene.pull.comment("bob", "Better.", path="app.py", line=10)
         fact = await bench.fixed()
     assert isinstance(fact, FixPrepared)
-    assert "too much time" in last_result(double.asked[2])
+    # As any user but root the kernel counts: then it is the shell that says so.
+    assert ended in last_result(double.asked[2]) or "Cannot fork" in last_result(double.asked[2])
+    assert "alive" in last_result(double.asked[3])
 
 
 @asynchronous

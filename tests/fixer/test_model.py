@@ -75,6 +75,17 @@ async def test_rel_10_what_passes_is_asked_again(double: ModelDouble, trouble: D
     assert double.asked[0].body == double.asked[2].body
 
 
+@asynchronous
+async def test_what_was_paid_for_replies_that_broke_is_counted(double: ModelDouble) -> None:
+    double.says(Breaks(text("half of it"), after=3), text("Whole."))
+    reply = await turn(double)
+    double.says(text("Whole."))
+    alone = await turn(double)
+    assert reply.tokens.all > alone.tokens.all
+    double.always = Breaks(text("half of it"), after=3)
+    assert (await failure(double)).tokens.all > 0
+
+
 @pytest.mark.parametrize(
     "trouble",
     [Denies(529, "overloaded_error"), Breaks(text("half"), after=3), Denies(429, "rate_limit_error", headers=SOON)],

@@ -123,6 +123,91 @@ async def test_killed_after_slack_has_it_the_next_process_finds_it_there(
         assert (len(there.texts), desk.owed) == (1, [])
 
 
+# --- what nobody can look into ---------------------------------------------------------------------------------------
+
+
+def dying(name: str, when: Callable[[], object]) -> Callable[[str], None]:
+    def dies(called: str) -> None:
+        if called == name and when():
+            raise Killed(called)
+
+    return dies
+
+
+@asynchronous
+async def test_killed_between_a_webhook_and_the_report_nothing_is_sent_again_and_that_is_said(
+    there: SlackDouble, scene: Scene, sqlite_book: Book
+) -> None:
+    channels: dict[str, Channel] = {"slack": by_webhook(there)}
+    async with at_work(sqlite_book, scene, RULED, channels=channels) as desk:
+        question(desk)
+        desk.recorder.port = dying("report", lambda: there.texts)
+        with pytest.raises(Killed):
+            await desk.react()
+    async with at_work(sqlite_book, scene, None, channels=channels) as desk:
+        await desk.react(2)
+        assert (there.posts, desk.owed) == (1, [])
+        assert any(said.startswith("slack: unknown: it was begun before") for said in desk.said())
+
+
+@asynchronous
+async def test_killed_between_a_letter_and_the_report_nothing_is_sent_again_and_that_is_said(
+    scene: Scene, sqlite_book: Book
+) -> None:
+    async with mail() as box:
+        channels: dict[str, Channel] = {"email": by_mail(box)}
+        async with at_work(sqlite_book, scene, RULED, channels=channels) as desk:
+            question(desk)
+            desk.recorder.port = dying("report", lambda: box.raw)
+            with pytest.raises(Killed):
+                await desk.react()
+        async with at_work(sqlite_book, scene, None, channels=channels) as desk:
+            await desk.react(2)
+            assert (len(box.letters), desk.owed) == (1, [])
+            assert any(said.startswith("email: unknown: it was begun before") for said in desk.said())
+
+
+@asynchronous
+async def test_killed_before_a_letter_is_begun_the_next_life_sends_it(scene: Scene, sqlite_book: Book) -> None:
+    async with mail() as box:
+        channels: dict[str, Channel] = {"email": by_mail(box)}
+        async with at_work(sqlite_book, scene, RULED, channels=channels) as desk:
+            question(desk)
+            box.answers = {"RCPT": "451 later"}
+            assert len(await desk.react()) == 1
+        async with at_work(sqlite_book, scene, None, channels=channels) as desk:
+            await desk.react()
+            assert (len(box.letters), "email" in desk.said(), desk.owed) == (1, True, [])
+
+
+@asynchronous
+async def test_asked_again_what_was_begun_for_the_first_time_is_not_sent_a_second_one(
+    there: SlackDouble, scene: Scene, sqlite_book: Book
+) -> None:
+    channels: dict[str, Channel] = {"slack": by_webhook(there)}
+    async with at_work(sqlite_book, scene, RULED, channels=channels) as desk:
+        question(desk)
+        desk.recorder.port = dying("report", lambda: there.texts)
+        with pytest.raises(Killed):
+            await desk.react()
+    async with at_work(sqlite_book, scene, None, channels=channels) as desk:
+        sqlite_book.waits(4_000)  # nobody answered, so the evaluator asks again
+        await desk.react(2)
+        assert (there.posts, desk.owed) == (1, [])
+
+
+@asynchronous
+async def test_a_webhook_that_slack_put_off_is_sent_later_by_the_same_life(
+    there: SlackDouble, scene: Scene, sqlite_book: Book
+) -> None:
+    there.faults = [429]
+    async with at_work(sqlite_book, scene, RULED, channels={"slack": by_webhook(there)}) as desk:
+        question(desk)
+        assert len(await desk.react()) == 1
+        await desk.react()
+        assert (len(there.texts), "slack" in desk.said(), desk.owed) == (1, True, [])
+
+
 # --- each for itself -----------------------------------------------------------------------------------------------
 
 

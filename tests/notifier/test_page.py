@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from amends.common.answers import Report
-from amends.common.events import Author, CommandGiven, Escalated, FixRequested, Judgement
+from amends.common.events import Author, CommandGiven, Escalated, Failure, FixFailed, FixRequested, Judgement
 from amends.common.identity import About
 from amends.common.policy import BudgetOverrides
 from amends.evaluator.batch import Said
@@ -156,6 +156,19 @@ async def test_a_start_that_is_heard_of_late_shows_how_it_stands_by_then(scene: 
         assert "**amends: waiting for review.** Cycle 1 of 2." in desk.card()
         await desk.react()
         assert (len(desk.talk()), desk.owed) == (3, [])
+
+
+@asynchronous
+async def test_while_fixing_is_off_the_card_does_not_say_that_somebody_works_on_it(
+    scene: Scene, sqlite_book: Book
+) -> None:
+    async with at_work(sqlite_book, scene) as desk:
+        desk.rejects()
+        await desk.hear(FixRequested)
+        desk.fails(Failure.MODEL_AUTH)
+        await desk.hear(FixFailed)
+        assert "**amends: waiting, fixing is off.** Cycle 1 of 2." in desk.card()
+        assert scene.pull.labels == ["amends: waiting"]
 
 
 @asynchronous

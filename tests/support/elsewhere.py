@@ -51,13 +51,13 @@ def slack() -> Iterator[SlackDouble]:
     double = SlackDouble()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            double.tokens.add(self.headers.get("authorization", ""))
-            self._answer(*double.history())
-
         def do_POST(self) -> None:
-            said: Json = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            raw = self.rfile.read(int(self.headers["content-length"]))
             double.tokens.add(self.headers.get("authorization", ""))
+            if self.path.endswith("/conversations.history"):
+                self._answer(*double.history())
+                return
+            said: Json = json.loads(raw)
             self._answer(*double.post(said["text"]))
 
         def _answer(self, status: int, said: object) -> None:

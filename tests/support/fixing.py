@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -14,9 +15,8 @@ from amends.common.policy import Overrides
 from amends.common.settings import Settings
 from amends.common.worker import addressed
 from amends.doubles.model import Asked, ModelDouble, Says, Uses, calls
-from amends.fixer.app import means
+from amends.fixer.app import means, thinker
 from amends.fixer.fixing import Slot
-from amends.fixer.model import Claude
 from amends.fixer.walls import Walled
 from tests.support.book import Book
 from tests.support.fetching import RULES, BookRecorder, Desk, at_work
@@ -80,8 +80,8 @@ async def fixing(
     known = Settings.model_validate(said | ({"model": model_settings(double)} if double else {}))
     async with AsyncExitStack() as stack:
         desk = await stack.enter_async_context(at_work(book, scene, rules))
-        claude = await stack.enter_async_context(Claude(known.model)) if double else None
-        around = means(known, desk.client, BookRecorder(book, "fixer"), Walled(known.sandbox), claude)
+        thinks = await stack.enter_async_context(thinker(known))
+        around = means(known, desk.client, BookRecorder(book, "fixer"), Walled(known.sandbox), thinks)
         yield Bench(desk, Slot(around, "fixer/0", "run-1"), folder)
 
 
@@ -118,3 +118,12 @@ def reports(**verdicts: str | tuple[str, ...]) -> Says:
 def last_result(asked: Asked) -> str:
     """What the last tool answered."""
     return str(asked.results()[-1]["content"])
+
+
+def told(book: Book, transcript: str | None) -> list[Any]:
+    """The links of a transcript, the first one first."""
+    links: list[Any] = []
+    while transcript is not None:
+        links.insert(0, json.loads(book.log.blob(transcript) or b""))
+        transcript = links[0]["before"]
+    return links

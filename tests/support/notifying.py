@@ -29,6 +29,7 @@ from amends.common.events import (
     Notified,
     NotifyFailed,
     PolicyChanged,
+    PolicyObserved,
     PrClosed,
     PrObserved,
     ReviewApproved,
@@ -39,6 +40,7 @@ from amends.common.events import (
 )
 from amends.common.github.auth import TELLING
 from amends.common.github.client import Client
+from amends.common.github.commands import order_in
 from amends.common.github.pacing import Rate
 from amends.common.identity import About
 from amends.common.loop import Loop, digest
@@ -46,7 +48,7 @@ from amends.common.policy import Overrides
 from amends.common.redaction import Redactor
 from amends.common.sections import GitHub
 from amends.common.situation import Asked
-from amends.doubles.github.control.talk import ReviewHandle
+from amends.doubles.github.control.talk import CommentHandle, ReviewHandle, ThreadHandle
 from amends.evaluator.batch import Said
 from amends.evaluator.situations import asked
 from amends.notifier.tell import Channel, Teller
@@ -57,6 +59,7 @@ from tests.support.github import LINES, Scene
 
 RULES = Overrides(repositories=("acme/widget",), settle_seconds=1, max_cycles=2)
 SECRET = "canary-of-a-secret"
+Speech = CommentHandle | ReviewHandle | ThreadHandle
 FAST = Rate(apart=0.0, per_minute=10_000, per_hour=10_000)
 BETWEEN = "\n\n----\n\n"
 ANSWER = "It is a `list` now."
@@ -218,6 +221,21 @@ class Desk:
         self.says(
             CommandGiven(id=f"req-{len(self.book.rows())}", name=name, author=Author(id=0, login="p", kind="token"))
         )
+
+    def orders(self, said: Speech, permission: str = "write") -> None:
+        """Somebody gave a command on GitHub, and was looked up."""
+        kind = {ReviewHandle: "review", ThreadHandle: "thread"}.get(type(said), "comment")
+        comment = said.comments[-1] if isinstance(said, ThreadHandle) else said
+        order, author = order_in(comment.body), self.who(comment.author)
+        assert order is not None
+        fact = CommandGiven(id=f"{kind}-{comment.id}", name=order.name, text=order.text, author=author)
+        self.says(fact)
+        self.says(AuthorChecked.model_validate({"of": fact.key, "author": author, "permission": permission}))
+
+    def writes_policy(self, error: str, line: int, blob: str = "a" * 40) -> None:
+        """The repository's policy file was read, and is no good."""
+        fact = PolicyObserved(blob=blob, error=error, line=line)
+        self.book.record(Said("comment-fetcher", Report(fact=fact, about=About(repo=self.scene.repo.id))))
 
     def closes(self) -> None:
         self.scene.pull.close("alice")

@@ -96,11 +96,13 @@ class Steered:
 
 
 @asynccontextmanager
-async def steered(url: str, scene: Scene) -> AsyncIterator[Steered]:
-    """Everybody is there, and the pull request is known."""
+async def steered(url: str, scene: Scene, known: tuple[int, ...] | None = None) -> AsyncIterator[Steered]:
+    """Everybody is there, and the pull request is known. `known`: our accounts in the settings, and they may ask."""
     ours = frozenset({scene.app.account_id})
-    gateway = {"webhook_secrets": (SECRET,)}
-    settings = Settings.model_validate({"database": url, "our_accounts": tuple(ours), "gateway": gateway})
+    said: dict[str, object] = {"database": url, "our_accounts": tuple(ours), "gateway": {"webhook_secrets": (SECRET,)}}
+    if known is not None:
+        said |= {"our_accounts": known, "github": scene.app_settings}
+    settings = Settings.model_validate(said)
     with recording(url, "acme/widget") as recorder:
         running = await start(settings, LocalRecorder(recorder, "gateway", lambda _sha: None))
         scene.double.webhooks.to(f"{running.address}/webhooks/github", SECRET, scene.app)

@@ -27,7 +27,18 @@ from amends.common.github.lending import lend
 from amends.common.settings import PREFIX, Settings
 
 log = logging.getLogger(__name__)
-_NEEDS = ("fixer", "model", "sandbox", "github", "holder", "log_level", "data_dir", "answer_seconds", "ack_seconds")
+_NEEDS = (
+    "fixer",
+    "model",
+    "agent",
+    "sandbox",
+    "github",
+    "holder",
+    "log_level",
+    "data_dir",
+    "answer_seconds",
+    "ack_seconds",
+)
 _SYSTEM = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 _GRACE = 25.0
 _PAUSE, _LONGEST = 1.0, 30.0

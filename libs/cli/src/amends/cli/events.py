@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
@@ -162,3 +162,54 @@ def _whole(row: Row) -> None:
     for line in json.dumps(json.loads(row.data), ensure_ascii=False, indent=2).splitlines():
         say(f"        {shown(line)}")
     say()
+
+
+@events.command(epilog=examples("amends events transcript 41"))
+@click.argument("position", metavar="POS", type=click.IntRange(min=1))
+@placed("data_dir", "database")
+@formatted
+def transcript(position: int) -> None:
+    """Show what was said in an attempt at a fix, turn by turn, with what each turn cost.
+
+    POS is that of its fix.prepared or fix.failed.
+    """
+    with the_log() as log:
+        row = log.row(position)
+        newest = json.loads(row.data).get("transcript") if row is not None else None
+        if not newest:
+            raise Negative(f"position {position} has no transcript: give that of a fix.prepared or fix.failed")
+        for link in reversed(list(_links(log, newest))):
+            for message in link["said"]:
+                _say_message(message)
+            if link["tokens"]:
+                say_json(link["tokens"]) if as_json() else say(f"[{_counted(link['tokens'])}]\n")
+
+
+def _links(log: Log, newest: str | None) -> Iterator[dict[str, Any]]:
+    """What was said, the last of it first."""
+    while newest is not None:
+        content = log.blob(newest)
+        if content is None:
+            raise Negative(f"the blob {newest} is not here")
+        link = json.loads(content)
+        if isinstance(link, list):  # as it was once kept: all of it in one
+            link = {"before": None, "said": link, "tokens": None}
+        yield link
+        newest = link["before"]
+
+
+def _say_message(message: dict[str, Any]) -> None:
+    if as_json():
+        say_json(message)
+        return
+    who = message.get("role") or next(iter(message))
+    said = message.get("content", message)
+    texts = said if isinstance(said, list) else [said]
+    for one in texts:
+        text = one if isinstance(one, str) else one.get("text") or json.dumps(one, ensure_ascii=False)
+        for line in text.splitlines():
+            say(f"{who:<10} {shown(line)}")
+
+
+def _counted(tokens: dict[str, int]) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in tokens.items() if number)

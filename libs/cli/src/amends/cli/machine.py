@@ -24,6 +24,8 @@ def machine(known: Settings) -> Iterator[Check]:
     """Git, the sandbox, the user, the disk and what we keep on it."""
     yield git()
     yield sandbox(known)
+    if known.agent.command:
+        yield command(known)
     if os.geteuid() == 0:
         remedy = "run the fixer as a user of its own: the kernel does not count the processes of root"
         yield Check("user", "warn", "this is root", remedy)
@@ -59,6 +61,30 @@ def sandbox(known: Settings) -> Check:
         found, _, remedy = str(error).rpartition(": ")
         return Check("sandbox", "warn", found, remedy)
     return Check("sandbox", "ok", "it holds: canaries stay")
+
+
+def command(known: Settings) -> Check:
+    """Whether the agent of the operator's is there inside, and has a model."""
+    from amends.fixer.commanded import missing
+    from amends.fixer.sandbox import SandboxUnavailable
+    from amends.fixer.walls import Walled
+
+    async def looked() -> str:
+        walls = Walled(known.sandbox)
+        await walls.tried()
+        return await missing(known.agent.command, walls)
+
+    name = known.agent.command[0]
+    try:
+        trouble = asyncio.run(looked())
+    except SandboxUnavailable:
+        return Check("agent", "warn", f"whether {name} is there cannot be seen", "without a sandbox it does not run")
+    if trouble:
+        found, _, remedy = trouble.partition(": install")
+        return Check("agent", "warn", found, f"install{remedy}")
+    if not known.model.known:
+        return Check("agent", "warn", f"{name} has no model", "set model.api_key: the broker adds it outside")
+    return Check("agent", "ok", f"{name} is there inside the sandbox")
 
 
 def disk(folder: Path) -> Check:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,6 @@ from amends.cli.place import Negative, NotReachable, Wrong, asked, operator, pla
 if TYPE_CHECKING:
     from amends.common.events import PolicyChanged
     from amends.common.log import Log
-    from amends.common.policy import Overrides
     from amends.common.provenance import Layers
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
@@ -88,37 +89,60 @@ def set_(changes: tuple[str, ...], repo: str | None, *, dry_run: bool) -> None:
     if GitHub can be asked; a reviewer must be somebody who may write. A change applies from the next cycle on; what is
     tighter applies at once.
     """
+    _change(repo, partial(_changed, changes), dry_run=dry_run)
+
+
+@policy.command(
+    epilog=examples("amends policy unset max_cycles budget.usd", "amends policy unset triggers --repo octo/shop")
+)
+@click.argument("names", metavar="KEY...", nargs=-1, required=True)
+@click.option("--repo", metavar="OWNER/REPO", callback=_repository, help="For this repository alone.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@placed("data_dir", "database", "nats_url")
+@formatted
+def unset(names: tuple[str, ...], repo: str | None, *, dry_run: bool) -> None:
+    """Take values out of the installation's layer, so that those of the layer below are in force again."""
+    _change(repo, partial(_taken_out, names), dry_run=dry_run)
+
+
+def _change(repo: str | None, made: Callable[[Layers, str | None], PolicyChanged], *, dry_run: bool) -> None:
     with the_log() as log:
         before, after = _layers(log, repo or ""), _layers(log, repo or "")
-    fact = _changed(changes, before, repo)
+    fact = made(before, repo)
     if repo:
-        after.own = _merged(after.own, fact.values)
+        after.own = fact.over(after.own)
     else:
-        after.installation = _merged(after.installation, fact.values)
+        after.installation = fact.over(after.installation)
     differing = _difference(before, after, repo)
     pos = _reported(fact) if differing and not dry_run else 0
     _tell(differing, fact, after if repo else None, pos)
 
 
 def _changed(changes: tuple[str, ...], layers: Layers, repo: str | None) -> PolicyChanged:
+    values: dict[str, Any] = {}
+    for change in changes:
+        _put(values, change, layers)
+    return _made({"values": values}, repo)
+
+
+def _taken_out(names: tuple[str, ...], _layers: Layers, repo: str | None) -> PolicyChanged:
+    return _made({"values": {}, "unset": names}, repo)
+
+
+def _made(said: dict[str, Any], repo: str | None) -> PolicyChanged:
     from uuid import uuid4
 
     from pydantic import ValidationError
 
     from amends.common.events import PolicyChanged
 
-    values: dict[str, Any] = {}
-    for change in changes:
-        _put(values, change, layers)
     try:
-        return PolicyChanged.model_validate(
-            {"request": f"cli-{uuid4().hex[:16]}", "values": values, "repository": repo or ""}
-        )
+        return PolicyChanged.model_validate({"request": f"cli-{uuid4().hex[:16]}", "repository": repo or "", **said})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"][1:])
-        said = first["msg"].removeprefix("Value error, ")
-        raise Wrong(f"{place}: {said}" if place else said) from error
+        said_ = first["msg"].removeprefix("Value error, ")
+        raise Wrong(f"{place}: {said_}" if place else said_) from error
 
 
 def _put(values: dict[str, Any], change: str, layers: Layers) -> None:
@@ -156,19 +180,13 @@ def _listed(layers: Layers, name: str, how: str, value: object) -> list[object]:
     return [one for one in known if one not in said]
 
 
-def _merged(older: Overrides, newer: Overrides) -> Overrides:
-    from amends.common.policy import merged
-
-    return merged(older, newer)
-
-
 def _difference(before: Layers, after: Layers, repo: str | None) -> dict[str, tuple[object, object]]:
     """What is set otherwise; for a repository what it has and what it will have."""
     from amends.common.policy import flat
 
     layers = (before.own, after.own) if repo else (before.installation, after.installation)
     old, new = flat(layers[0]), flat(layers[1])
-    return {name: (old.get(name), new[name]) for name in new if old.get(name) != new[name]}
+    return {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
 
 
 def _reported(fact: PolicyChanged) -> int:
@@ -188,14 +206,17 @@ def _reported(fact: PolicyChanged) -> int:
 def _tell(differing: dict[str, tuple[object, object]], fact: PolicyChanged, after: Layers | None, pos: int) -> None:
     from amends.common.provenance import shown as written
 
+    def _or_not_set(value: object) -> str:
+        return "(not set)" if value is None else written(value)
+
     if as_json():
         changed = {name: {"before": old, "after": new} for name, (old, new) in differing.items()}
         say_json({"repo": fact.repository, "pos": pos, "changed": changed})
         return
     for name, (old, new) in differing.items():
-        say(shown(f"{name}: {'(not set)' if old is None else written(old)} -> {written(new)}"))
+        say(shown(f"{name}: {_or_not_set(old)} -> {_or_not_set(new)}"))
         kept = after.settings().get(name) if after else None
-        if kept and kept.value != new:
+        if kept and new is not None and kept.value != new:
             say(shown(f"  in force is {written(kept.value)}: {kept.source.said}"))
     say(f"recorded as event {pos}" if pos else "nothing was changed")
 

@@ -24,7 +24,20 @@ from pydantic import (
     model_validator,
 )
 
-from amends.common.policy import Count, Id, Line, Overrides, Policy, Prose, Seconds, Severity, shared_values
+from amends.common.policy import (
+    NAMES,
+    Count,
+    Id,
+    Line,
+    Overrides,
+    Policy,
+    Prose,
+    Seconds,
+    Severity,
+    merged,
+    shared_values,
+    without,
+)  # fmt: skip
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
@@ -192,7 +205,7 @@ class Change(Part):
 
 
 class Verdict(Part):
-    """What became of one item version."""
+    """What became of one item version. `beside` are the items that one answer of a human settles together with it."""
 
     item: Name
     version: Digest
@@ -200,6 +213,15 @@ class Verdict(Part):
     reason: Prose = ""
     hunks: Many[Name] = ()
     severity: Severity | None = None
+    beside: Annotated[Many[Name], Field(max_length=50)] = ()
+
+
+class Question(Part):
+    """What a human was asked about an item, and the other items that hold his answer."""
+
+    item: Name
+    text: Prose
+    answers: Many[Name] = ()
 
 
 class Check(Part):
@@ -510,13 +532,27 @@ class CommandGiven(Fact):
 
 
 class PolicyChanged(Fact):
-    """The installation's layer of the policy was changed, for all or for one `repository`: what `values` sets."""
+    """The installation's layer of the policy was changed, for all or for one `repository`.
+
+    What is `unset` comes from the layer below again; then `values` are set.
+    """
 
     by = ("gateway", "cli", "evaluator")
     type: Literal["policy.changed"] = "policy.changed"
     request: Token
     values: Overrides
+    unset: Annotated[Many[Name], Field(max_length=100)] = ()
     repository: Name = ""
+
+    def over(self, layer: Overrides) -> Overrides:
+        """The layer after this change."""
+        return merged(without(layer, self.unset), self.values)
+
+    @model_validator(mode="after")
+    def _known(self) -> PolicyChanged:
+        if strange := sorted(set(self.unset) - NAMES):
+            raise ValueError(f"unset: there is no {', '.join(strange)[:200]}")
+        return self
 
     @model_validator(mode="after")
     def _for_one(self) -> PolicyChanged:
@@ -671,6 +707,20 @@ class PushRefused(Step):
         return f"{self.step}/refused"
 
 
+class NotifyStarted(Fact):
+    """A channel that nobody can look into is about to be told of the event at `of`: by this run, and by no other."""
+
+    by = ("notifier", "cli")
+    type: Literal["notify.started"] = "notify.started"
+    of: Id
+    channel: Token
+    run: Token
+
+    @property
+    def key(self) -> str:
+        return f"notified/{self.of}/{self.channel}/started"
+
+
 class Notified(Fact):
     """Somebody was told about the event at `of`; `last` when no other channel is still to be told."""
 
@@ -787,6 +837,7 @@ class FixRequested(Request, Step):
     texts: tuple[Text, ...] = ()
     pushed: Sha = ""
     wrote: tuple[Name, ...] = ()
+    questions: tuple[Question, ...] = ()
     rules: Policy
 
     @property
@@ -936,7 +987,7 @@ Reported: TypeAlias = (
     | CommentAdded | CommentEdited | CommentDeleted | ThreadResolved | ThreadUnresolved | ChecksFinished | AccessChanged
     | AuthorChecked | CommandGiven | PolicyChanged | PolicyObserved
     | CommentsFetched | CommentsFailed | FixStarted | FixPrepared | FixFailed | FixPushed | PushRefused
-    | Notified | NotifyFailed | DeliveryParked | TimerFired
+    | NotifyStarted | Notified | NotifyFailed | DeliveryParked | TimerFired
 )  # fmt: skip
 Decided: TypeAlias = (
     LoopOpened | CommandAccepted | CommandRefused | FixRequested | PushRequested | CycleFinished | ReviewRequested
@@ -955,7 +1006,7 @@ REACTIONS: dict[Reporter, tuple[str, ...]] = {
     "fixer": ("comments.fetched",),
     "publisher": ("push.requested", "fix.pushed", "cycle.finished"),
     "notifier": (
-        "fix.requested", "cycle.finished", "review.requested", "escalated", "loop.finished", "loop.paused",
-        "command.accepted", "command.refused", "policy.observed",
+        "fix.requested", "fix.failed", "cycle.finished", "review.requested", "escalated", "loop.finished",
+        "loop.paused", "command.accepted", "command.refused", "policy.observed",
     ),
 }  # fmt: skip

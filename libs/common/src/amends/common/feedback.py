@@ -53,7 +53,10 @@ class Anchor(Part):
 
 
 class Feedback(Part):
-    """One item with its words, in the version that was collected."""
+    """One item with its words, in the version that was collected.
+
+    `question` is what we asked about it, where no remark of ours says so; `answers` are the items that hold the answer.
+    """
 
     item: Name
     kind: ItemKind
@@ -65,6 +68,8 @@ class Feedback(Part):
     resolved: bool = False
     severity: Severity | None = None
     url: str = ""
+    question: str = ""
+    answers: tuple[Name, ...] = ()
 
 
 _ALL = TypeAdapter(tuple[Feedback, ...])

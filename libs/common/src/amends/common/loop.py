@@ -58,6 +58,7 @@ from amends.common.events import (
     LoopStuck,
     Notified,
     NotifyFailed,
+    NotifyStarted,
     Past,
     PolicyChanged,
     PolicyObserved,
@@ -80,7 +81,7 @@ from amends.common.events import (
 )
 from amends.common.frozen import changed, replace
 from amends.common.identity import LoopKind, kind_of, policy_loop
-from amends.common.policy import Overrides, Policy, Severity, merged
+from amends.common.policy import Overrides, Policy, Severity
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -154,7 +155,8 @@ class Item:
     `hints` arrived since collecting began, `asked` before; both make the item newer than `version`; `voices` are all
     who were heard in it. `named` says that a command asked for it, `waived` that a human put it aside, `absent` that
     the forge does not show it any more. What is said after it was `resolved` (by the forge's clock: `closed_at`) opens
-    it again: `reopened` is the version that holds those words.
+    it again: `reopened` is the version that holds those words. `question` is what a human was asked about it at
+    `asked_at`, a version of the loop; one answer settles what is `beside` it, too.
     """
 
     kind: ItemKind
@@ -175,6 +177,9 @@ class Item:
     fixed: int = 0
     first_cycle: int = 0
     questioned: str = ""
+    question: str = ""
+    asked_at: int = 0
+    beside: tuple[str, ...] = ()
     severity: Severity | None = None
     path: str = ""
     line: int | None = None
@@ -651,7 +656,7 @@ def _waived(loop: Loop) -> Loop:
 def _put_aside(item: Item) -> Item:
     undecided = bool(item.version) and item.verdicts.get(item.version) in UNDECIDED
     verdicts = {**item.verdicts, item.version: Judgement.DEFERRED} if undecided else item.verdicts
-    return replace(item, verdicts=verdicts, waived=True, named=False)
+    return replace(item, verdicts=verdicts, waived=True, named=False, question="", beside=())
 
 
 UNJUDGED = frozenset({None, Judgement.SUPERSEDED})
@@ -826,7 +831,7 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     items = dict(loop.items)
     for verdict in fact.verdicts:
         if item := items.get(verdict.item):
-            items[verdict.item] = _judged(item, verdict)
+            items[verdict.item] = _judged(item, verdict, mark)
     prepared = loop.cycle.prepared if loop.cycle else None
     wrote = {change.path: (change.before, change.blob) for change in prepared.changes} if prepared else {}
     pushed = fact.outcome == "pushed"
@@ -855,10 +860,21 @@ def remembered(loop: Loop, finished: CycleFinished) -> tuple[Past, ...]:
 HOLDS = frozenset({Failure.DRAFT, Failure.FORK, Failure.BRANCH_GONE, Failure.ACCESS_LOST, Failure.CLOSED})
 
 
-def _judged(item: Item, verdict: Verdict) -> Item:
+def _judged(item: Item, verdict: Verdict, mark: Mark) -> Item:
     verdicts = {**item.verdicts, verdict.version: verdict.judgement}
     fixed = item.fixed + (verdict.judgement is Judgement.FIXED)
-    return replace(item, verdicts=verdicts, named=False, fixed=fixed, severity=verdict.severity or item.severity)
+    item = replace(item, verdicts=verdicts, named=False, fixed=fixed, severity=verdict.severity or item.severity)
+    match verdict.judgement:
+        case Judgement.NEEDS_HUMAN:
+            text = verdict.reason[:LONGEST_QUESTION]
+            return replace(item, question=text, asked_at=mark.version, beside=verdict.beside, questioned="")
+        case Judgement.SUPERSEDED:
+            return item
+        case _:
+            return replace(item, question="", beside=())
+
+
+LONGEST_QUESTION = 4_000
 
 
 # --- settings ------------------------------------------------------------------------------------------------------
@@ -866,9 +882,9 @@ def _judged(item: Item, verdict: Verdict) -> Item:
 
 def _ruled(loop: Loop, fact: PolicyChanged, _mark: Mark) -> Loop:
     if not fact.repository:
-        return changed(loop, rules=merged(loop.rules, fact.values))
+        return changed(loop, rules=fact.over(loop.rules))
     name = fact.repository.lower()
-    own = merged(loop.rules_for.get(name, Overrides()), fact.values)
+    own = fact.over(loop.rules_for.get(name, Overrides()))
     return changed(loop, rules_for={**loop.rules_for, name: own})
 
 
@@ -917,6 +933,10 @@ def _asking(
 
 def _first_key(fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | LoopFinished) -> str:
     return fact.model_copy(update={"again": 0}).key if fact.again else fact.key
+
+
+def _begun(loop: Loop, _fact: NotifyStarted, _mark: Mark) -> Loop:
+    return loop
 
 
 def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
@@ -1078,6 +1098,7 @@ MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
     CycleFinished: _cycled,
     ReviewRequested: _asking,
     Escalated: _escalated,
+    NotifyStarted: _begun,
     Notified: _told,
     NotifyFailed: _told,
     DeliveryParked: _parked,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -180,9 +180,28 @@ class Overrides(_Part):
     waits: WaitsOverrides | None = None
 
 
+NAMES = frozenset(
+    {name for name in Overrides.model_fields if name not in {"budget", "waits"}}
+    | {f"budget.{name}" for name in BudgetOverrides.model_fields}
+    | {f"waits.{name}" for name in WaitsOverrides.model_fields}
+)
+
+
 def merged(older: Overrides, newer: Overrides) -> Overrides:
     """The same layer after a change: what `newer` sets replaces, the rest stays."""
     return _over(older, newer)
+
+
+def without(layer: Overrides, names: Collection[str]) -> Overrides:
+    """The same layer without these values: `max_cycles`, `budget.usd`."""
+    update: dict[str, object] = {name: None for name in names if "." not in name}
+    for section in {name.partition(".")[0] for name in names if "." in name}:
+        part = getattr(layer, section)
+        if isinstance(part, _Part):
+            inner = {name.partition(".")[2]: None for name in names if name.startswith(f"{section}.")}
+            left = part.model_copy(update=inner)
+            update[section] = left if flat(left) else None
+    return layer.model_copy(update=update)
 
 
 def flat(part: BaseModel) -> dict[str, object]:

@@ -58,11 +58,11 @@ class Layers:
         for event in events:
             match event.fact:
                 case PolicyChanged() as fact if not fact.repository:
-                    self.installation = merged(self.installation, fact.values)
-                    self._set |= dict.fromkeys(flat(fact.values), _of(event))
+                    self.installation = fact.over(self.installation)
+                    self._set = _sources(self._set, fact, event)
                 case PolicyChanged() as fact if fact.repository.lower() == self.full_name.lower():
-                    self.own = merged(self.own, fact.values)
-                    self._set_own |= dict.fromkeys(flat(fact.values), _of(event))
+                    self.own = fact.over(self.own)
+                    self._set_own = _sources(self._set_own, fact, event)
                 case PolicyObserved() as fact:
                     self._observe(event, fact)
                 case _:
@@ -101,6 +101,11 @@ class Layers:
         if value != wide or asked == wide:
             return self._read if value != wide else source
         return source._replace(asked=asked)
+
+
+def _sources(known: dict[str, Source], fact: PolicyChanged, event: Event) -> dict[str, Source]:
+    kept = {name: source for name, source in known.items() if name not in fact.unset}
+    return kept | dict.fromkeys(flat(fact.values), _of(event))
 
 
 def _of(event: Event) -> Source:

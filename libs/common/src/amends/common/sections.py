@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -212,6 +213,25 @@ class Model(Section):
         return bool(self.api_key.get_secret_value())
 
 
+class Agent(Section):
+    """Who works on what is more than a suggestion: nothing is our own agent, else a command, as a list or as one text.
+
+    `{task}` and `{report}` in it stand for the paths of the task and of the report inside the sandbox.
+    """
+
+    command: tuple[Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]+$")], ...] = ()
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _words(cls, said: object) -> object:
+        if not isinstance(said, str):
+            return said
+        try:
+            return tuple(shlex.split(said))
+        except ValueError as error:
+            raise ValueError(f"{error}: write it as a shell would read it, or as a list of words") from error
+
+
 class Sandbox(Section):
     """What runs the code of repositories. `readable` are directories with tools they need, beside /usr."""
 
@@ -227,11 +247,15 @@ class Sandbox(Section):
 class Fixer(Section):
     """How many fixes at once, and where workspaces are (nothing: in the data directory).
 
+    `requirements` are the files in which repositories say what they want: folders (`docs/spec/`: the `.md` files in
+    it) and patterns of paths (`REQUIREMENTS.md`, `*/spec.txt`).
+
     Workspaces may take `disk_mb` together, and copies of repositories as much again: looked after every `tidy_seconds`.
     """
 
     slots: Annotated[int, Field(ge=1, le=50)] = 2
     directory: Path | None = None
+    requirements: Annotated[tuple[Line, ...], Field(max_length=50)] = (".specify/",)
     disk_mb: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
     tidy_seconds: Annotated[float, Field(ge=1, le=2_592_000)] = 21_600.0
 
@@ -247,11 +271,11 @@ class Notifier(Section):
 
 
 class Slack(Section):
-    """Where to say in Slack what a human has to know: an incoming webhook, or a bot's token and a channel."""
+    """Where to say in Slack what a human has to know: an incoming webhook, or a bot's token and a channel's id."""
 
     webhook: SecretStr = SecretStr("")
     token: SecretStr = SecretStr("")
-    channel: Annotated[str, Field(pattern=r"^[A-Za-z0-9#_.-]{0,100}$")] = ""
+    channel: Annotated[str, Field(pattern=r"^([A-Z][A-Z0-9]{1,30})?$")] = ""  # its id: nothing is read by a name
     api_url: Address = "https://slack.com/api"
 
     @model_validator(mode="after")

@@ -20,7 +20,19 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from amends.common.policy import Id, Overrides
-from amends.common.sections import Fetcher, Fixer, Gateway, GitHub, Model, Notifier, Publisher, Sandbox, Slack, Smtp
+from amends.common.sections import (
+    Agent,
+    Fetcher,
+    Fixer,
+    Gateway,
+    GitHub,
+    Model,
+    Notifier,
+    Publisher,
+    Sandbox,
+    Slack,
+    Smtp,
+)
 
 FILE = Path("amends.toml")
 PREFIX = "AMENDS_"
@@ -63,6 +75,7 @@ class Settings(BaseModel):
     fetcher: Fetcher = Fetcher()
     fixer: Fixer = Fixer()
     model: Model = Model()
+    agent: Agent = Agent()
     sandbox: Sandbox = Sandbox()
     publisher: Publisher = Publisher()
     notifier: Notifier = Notifier()

@@ -6,16 +6,19 @@ from typing import Literal
 
 from pydantic import Field
 
-from amends.common.events import Author, Judgement, Name, Part, Usage
+from amends.common.events import Author, CommandGiven, Judgement, Name, Part, Usage
+from amends.common.explain import Explanation
 from amends.common.explain.conditions import titled
 from amends.common.explain.handover import address, cycle_line, left_over, orders
 from amends.common.explain.reasons import escalation
+from amends.common.explain.text import unmet, written
 from amends.common.explain.why import next_step, why
 from amends.common.loop import Loop
 from amends.common.policy import Channel, Count, Id, Policy
 from amends.common.standing import Status, status
 
 MOST = 500  # items; more than that nobody reads, and an answer has an end
+MOST_DEEDS, LONGEST_DEED = 20, 500
 
 
 class Spot(Part):
@@ -75,22 +78,52 @@ class Situation(Part):
     channels: tuple[Channel, ...] = ()
     drafts: bool = False
     opt_out_label: str = ""
+    enabled: bool = True
+    policy_error: str = ""
+    fixing_off: str = ""
+
+
+class Accounted(Part):
+    """What whoever says `explain` wants to know: what is missing, what was done, and what was not, a line each."""
+
+    missing: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    undone: tuple[str, ...] = ()
 
 
 class Asked(Part):
     """What the event at a position asks of the notifier: whether anybody still waits, and who has been told.
 
     `failed` channels were given up for this very event; when it is asked again they are tried again.
+    `begun` says which run began to tell a channel last. Of an answer to a command there is the command too, and of an
+    answer to `explain` the account.
     """
 
     owed: bool
     told: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    begun: dict[str, str] = Field(default_factory=dict)
     situation: Situation
+    command: CommandGiven | None = None
+    account: Accounted | None = None
 
 
-def situation(loop: Loop, policy: Policy) -> Situation:
-    """How the loop stands under this policy."""
+def accounted(explanation: Explanation) -> Accounted:
+    """The part of an explanation that a comment has room for."""
+    deeds = explanation.account
+    return Accounted(
+        missing=_last(unmet(explanation)),
+        done=_last([written(deed) for deed in deeds.done] if deeds else []),
+        undone=_last([written(deed) for deed in deeds.undone] if deeds else []),
+    )
+
+
+def _last(lines: list[str]) -> tuple[str, ...]:
+    return tuple(line[:LONGEST_DEED] for line in lines[-MOST_DEEDS:])
+
+
+def situation(loop: Loop, policy: Policy, policy_error: str = "") -> Situation:
+    """How the loop stands under this policy; `policy_error` is what is wrong in the repository's own file."""
     stands, pull = status(loop, policy), loop.pull
     repo, _, number = loop.id.partition("-pr-")
     meaning = escalation(loop.human) if loop.human else None
@@ -125,6 +158,9 @@ def situation(loop: Loop, policy: Policy) -> Situation:
         channels=policy.notify,
         drafts=policy.drafts,
         opt_out_label=policy.opt_out_label,
+        enabled=policy.enabled,
+        policy_error=policy_error,
+        fixing_off=policy.fixing_off,
     )
 
 

@@ -156,25 +156,58 @@ def waits(loop: Loop, policy: Policy, item: Item) -> bool:
         not item.resolved or hint.updated > item.closed_at for hint in news(loop, policy, item)
     ):
         return True
-    return not item.resolved and unjudged(loop, item)
+    return not item.resolved and unjudged(loop, policy, item)
 
 
-def unjudged(loop: Loop, item: Item) -> bool:
-    """Whether the version that was collected last has no verdict; a check's means nothing for another head."""
+def unjudged(loop: Loop, policy: Policy, item: Item) -> bool:
+    """Whether the version that was collected last has no verdict, or its question was answered elsewhere.
+
+    A check's version means nothing for another head.
+    """
     if item.kind == "check" and loop.pull and item.version != loop.pull.head:
         return False
-    return bool(item.version) and item.verdicts.get(item.version) in UNJUDGED
+    return bool(item.version) and (item.verdicts.get(item.version) in UNJUDGED or bool(answers(loop, policy, item)))
+
+
+def answers(loop: Loop, policy: Policy, item: Item) -> list[str]:
+    """The other items that hold a human's answer to what was asked about this one.
+
+    Those that the same answer settles; and of what has no thread to answer in, what was said in the conversation since.
+    """
+    if not is_question(item):
+        return []
+    group = {id_: loop.items[id_] for id_ in item.beside if id_ in loop.items}
+    found = [id_ for id_, other in group.items() if other is not item and _spoke_since(loop, policy, other, item)]
+    if all(one.kind == "thread" for one in (item, *group.values())):
+        return found
+    talk = ((id_, other) for id_, other in loop.items.items() if other.kind == "comment" and other is not item)
+    return [*found, *(id_ for id_, other in talk if id_ not in group and _spoke_since(loop, policy, other, item))]
+
+
+def _spoke_since(loop: Loop, policy: Policy, other: Item, asked: Item) -> bool:
+    """Whether a person whose word counts said something there after the question, which has no verdict yet."""
+    if other.absent or other.waived:
+        return False
+    if any(hint.mark.version > asked.asked_at and hint.author.kind != "bot" for hint in news(loop, policy, other)):
+        return True
+    came = other.mark.version if other.kind == "comment" else asked.asked_at + 1
+    person = other.author is None or other.author.kind != "bot"
+    return bool(other.version) and other.verdicts.get(other.version) in UNJUDGED and person and came > asked.asked_at
+
+
+def _is_answer(loop: Loop, policy: Policy, id_: str) -> bool:
+    return any(id_ in answers(loop, policy, item) for item in loop.items.values() if is_question(item))
 
 
 def work(loop: Loop, policy: Policy, scope: str) -> dict[str, Item]:
     """What a cycle has collected and has to give a verdict on. What came since then is the next cycle's."""
-    return {id_: item for id_, item in counting(loop, policy, scope).items() if unjudged(loop, item)}
+    return {id_: item for id_, item in counting(loop, policy, scope).items() if unjudged(loop, policy, item)}
 
 
 def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> bool:
     """Whether a trigger or a command asks for this item."""
     item = loop.items[id_]
-    if item.named or item.kind == "command":
+    if item.named or item.kind == "command" or item.question:  # it waits again, so the question was answered
         return True
     if (item.author and item.author.account in rejecting) or not rejecting.isdisjoint(item.voices):
         return True
@@ -186,6 +219,8 @@ def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> 
         case "review" | "finding":  # of one that only comments; approvals and withdrawn rejections ask for nothing
             review = loop.reviews.get(number(id_.split("/")[1]))
             return "comments" in policy.triggers and review is not None and review.verb == "commented"
+        case "comment":
+            return _is_answer(loop, policy, id_)
         case _:
             return False
 
@@ -202,7 +237,11 @@ def counting(loop: Loop, policy: Policy, scope: str = "triggers") -> dict[str, I
 @remembered
 def questions(loop: Loop, policy: Policy) -> dict[str, Item]:
     """The items that wait for a human's answer: nobody whose word counts has said more since."""
-    return {id_: item for id_, item in loop.items.items() if is_question(item) and not news(loop, policy, item)}
+    return {
+        id_: item
+        for id_, item in loop.items.items()
+        if is_question(item) and not news(loop, policy, item) and not answers(loop, policy, item)
+    }
 
 
 # --- where it stands -----------------------------------------------------------------------------------------------
@@ -288,6 +327,8 @@ def window(loop: Loop, policy: Policy) -> Window | None:
 def _marks(loop: Loop, policy: Policy, item: Item) -> list[tuple[Mark, str]]:
     """When the item's news came, and whose they were; that it was opened again is news too."""
     said = [(hint.mark, hint.author.account) for hint in news(loop, policy, item)]
+    if not said and answers(loop, policy, item):
+        return []  # what was said elsewhere has its own mark
     if item.mark.version <= max((mark.version for mark, _ in said), default=-1):
         return said
     return [*said, (item.mark, item.author.account if item.author else "")]

@@ -27,6 +27,7 @@ from amends.common.events import (
     ReviewRejected,
 )
 from amends.common.github.client import Client, Nobody
+from amends.common.github.ourselves import our_accounts
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 
@@ -76,9 +77,9 @@ class Fetcher:
         }
 
 
-def answers(settings: Settings, client: Client, recorder: Recorder) -> Answers:
-    """The handler of events, connected to nothing yet."""
-    ours = frozenset(settings.our_accounts)
+def answers(settings: Settings, client: Client, recorder: Recorder, ours: frozenset[int] = frozenset()) -> Answers:
+    """The handler of events, connected to nothing yet; `ours` are the accounts that we write under."""
+    ours = ours | frozenset(settings.our_accounts)
     collector = Collector(client, recorder, ours, settings.fetcher.collect_seconds)
     return Answers(collector, Authors(client), Rules(client))
 
@@ -88,7 +89,7 @@ async def fetching(settings: Settings, recorder: Recorder, followed: Following, 
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
     stop = asyncio.Event()
     async with Client(settings.github) as client:
-        handling = answers(settings, client, recorder)
+        handling = answers(settings, client, recorder, await our_accounts(settings))
         reader, lost = handling.collector.reader, handling.collector.lost
         ours = handling.collector.ours
         reconciler = Reconciler(client, recorder, followed, settings.fetcher, ours, reader, lost)

@@ -115,6 +115,7 @@ def collected(
         *(_check(check, snapshot) for check in failing),
         *(_text(text) for text in request.texts),
     ]
+    found = _with_questions(found, request)
     closed = {(one.item, one.version) for one in request.closed}
     said = sorted(snapshot.everything(), key=_dated, reverse=True)
     known = {seen_as(one.node, body_hash(one.comment.body)): None for one in said[:MOST_SEEN]}
@@ -125,6 +126,17 @@ def collected(
         tuple(sorted(hearing.strangers)),
         LeftOut(untrusted=hearing.untrusted, bots=hearing.bots, own=hearing.own),
     )
+
+
+def _with_questions(found: Sequence[Feedback], request: FixRequested) -> list[Feedback]:
+    """What we asked goes with what it was asked about, unless it stands there in our own words."""
+    asked = {one.item: one for one in request.questions}
+    return [
+        one.model_copy(update={"question": clean(asked[one.item].text), "answers": asked[one.item].answers})
+        if one.item in asked and not any(remark.author.kind == "self" for remark in one.remarks)
+        else one
+        for one in found
+    ]
 
 
 def _dated(said: Said) -> float:

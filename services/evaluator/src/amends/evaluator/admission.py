@@ -29,6 +29,7 @@ from amends.common.events import (
     LoopPaused,
     Notified,
     NotifyFailed,
+    NotifyStarted,
     PolicyChanged,
     PolicyObserved,
     PushRefused,
@@ -74,7 +75,7 @@ def admitted(  # noqa: C901 - one arm per kind of fact
             return _in("installation", loop, fact)
         case PolicyObserved():
             return _in("policy", loop, fact)
-        case CommandGiven() | DeliveryParked() | Notified() | NotifyFailed():
+        case CommandGiven() | DeliveryParked() | NotifyStarted() | Notified() | NotifyFailed():
             return None
         case TimerFired():
             return _timed(loop, fact, policy, now)

@@ -28,6 +28,7 @@ from amends.common.events import (
     LoopPaused,
     LoopResumed,
     PushRequested,
+    Question,
     ReviewRequested,
     Scope,
     Text,
@@ -53,6 +54,7 @@ from amends.common.policy import Policy, size, tightest
 from amends.common.standing import (
     MAX_AGAIN,
     SECOND,
+    answers,
     approvals,
     counting,
     news,
@@ -82,6 +84,7 @@ MAX_TEXTS = 128 * 1024
 MAX_NAMES = 32 * 1024
 LONGEST_WORD = 100  # of what somebody took for a command
 FEW = 3  # findings on lines of the loop's own, below which nothing can be said about chasing them
+MOST_ANSWERS = 20
 
 
 def decide(loop: Loop, policy: Policy) -> Decisions:
@@ -369,7 +372,9 @@ def _final(loop: Loop, policy: Policy, given: tuple[Verdict, ...]) -> tuple[Verd
     final = {}
     for verdict in given:
         item = loop.items.get(verdict.item)
-        if item is None or item.version != verdict.version or item.verdicts.get(item.version) not in UNJUDGED:
+        if item is None or item.version != verdict.version:
+            continue
+        if item.verdicts.get(item.version) not in UNJUDGED and not answers(loop, policy, item):
             continue
         outdated = bool(news(loop, policy, item))
         final[verdict.item] = (
@@ -507,8 +512,9 @@ def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
     )
     room = MAX_REQUEST - weight(request)
     texts = _texts(loop, policy, min(room, MAX_TEXTS))
-    closed = _closed(loop, room - sum(map(weight, texts)))
-    return request.model_copy(update={"texts": texts, "closed": closed})
+    asked = _questions(loop, policy, min(room - sum(map(weight, texts)), MAX_NAMES))
+    closed = _closed(loop, policy, room - sum(map(weight, (*texts, *asked))))
+    return request.model_copy(update={"texts": texts, "questions": asked, "closed": closed})
 
 
 def weight(part: BaseModel) -> int:
@@ -545,13 +551,25 @@ def _texts(loop: Loop, policy: Policy, room: int) -> tuple[Text, ...]:
     return tuple(found)
 
 
-def _closed(loop: Loop, room: int) -> tuple[Closed, ...]:
+def _questions(loop: Loop, policy: Policy, room: int) -> tuple[Question, ...]:
+    """What a human was asked and has answered since: without the question his `1` means nothing."""
+    found: list[Question] = []
+    for id_, item in sorted(loop.items.items(), key=_of_item):
+        if item.question and waits(loop, policy, item):
+            held = tuple(sorted(answers(loop, policy, item), key=_place)[:MOST_ANSWERS])
+            found.append(Question(item=id_, text=item.question, answers=held))
+    weights = accumulate(map(weight, found))
+    return tuple(one for one, so_far in zip(found, weights, strict=True) if so_far <= room)
+
+
+def _closed(loop: Loop, policy: Policy, room: int) -> tuple[Closed, ...]:
     """The versions that have their verdict, so that nobody reads them again; the latest first, if not all find room."""
     latest: list[Closed] = []
     older: list[Closed] = []  # these too: a reply that is deleted brings one back
     for id_, item in sorted(loop.items.items(), key=_of_item):
+        answered = answers(loop, policy, item)
         for version, judgement in item.verdicts.items():
-            if judgement not in UNJUDGED:
+            if judgement not in UNJUDGED and not (answered and version == item.version):
                 (latest if version == item.version else older).append(Closed(item=id_, version=version))
     weights = accumulate(weight(one) for one in chain(latest, older))
     return tuple(one for one, so_far in zip(chain(latest, older), weights, strict=True) if so_far <= room)

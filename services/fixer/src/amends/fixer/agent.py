@@ -6,17 +6,17 @@ afterwards, so each request begins with the bytes of the one before it.
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from amends.common.events import Failure, Usage, Verdict
+from amends.common.events import Failure, Verdict
 from amends.common.policy import Severity
 from amends.fixer import verdicts
 from amends.fixer.brief import Task
 from amends.fixer.dialogue import Call, Json, Model, Opening, Reply, Tokens, TurnFailed
-from amends.fixer.prices import price
+from amends.fixer.ledger import Ledger, Turn
 from amends.fixer.prompts import SYSTEM
 from amends.fixer.sandbox import SandboxUnavailable
 from amends.fixer.tools import CHANGING, FILES, TOOLS, Result, Toolbox
@@ -25,16 +25,7 @@ from amends.fixer.verdicts import Report, Triage, Unreadable
 OPENING = Opening(SYSTEM, TOOLS)
 _PATIENCE = 3  # replies in a row that lead nowhere
 _REPORTS = 4
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one run may use."""
-
-    turns: int
-    tokens: int
-    usd_micro: int
-    seconds: float
+_BYTES = 3  # at least, that make a token
 
 
 @dataclass(frozen=True)
@@ -75,69 +66,66 @@ class Around:
     judge: Callable[[Report, Mapping[str, Severity]], Awaitable[Judged]]
     changes: Callable[[], Awaitable[str]]
     wanted: Callable[[], Awaitable[None]]
-    clock: Callable[[], float] = time.monotonic
 
 
 @dataclass
 class Run:
-    """One run, and what is left of it whatever its end: every message, and what each turn cost."""
+    """One run; what it said and cost is in the ledger, whatever its end."""
 
     wanted: Wanted
-    limits: Limits
+    ledger: Ledger
     around: Around
     messages: list[Json] = field(default_factory=list)
-    spent: list[Tokens] = field(default_factory=list)
     triage: Triage | None = None
     below: dict[str, Severity] = field(default_factory=dict)
     result: tuple[Verdict, ...] | None = None
-    _began: float = 0.0
     _astray: int = 0
     _reports: int = 0
+    _kept: int = 0
+    _size: int = 0
 
     async def verdicts(self) -> tuple[Verdict, ...]:
         """Work until each task has one; raises Stopped."""
-        self._began = self.around.clock()
-        self.messages.append({"role": "user", "content": [{"type": "text", "text": self.wanted.text}]})
+        self._say({"role": "user", "content": [{"type": "text", "text": self.wanted.text}]})
         try:
             while self.result is None:
                 await self._allowed()
-                reply = await self.around.model.turn(OPENING, self.messages, self._left())
-                self.spent.append(reply.tokens)
-                self.messages.append(reply.said)
-                self.messages.append({"role": "user", "content": await self._answered(reply)})
+                reply = await self._turn()
+                self._say({"role": "user", "content": await self._answered(reply)})
         except TurnFailed as failed:
             raise Stopped(failed.reason, str(failed), failed.retry_after) from failed
         except SandboxUnavailable as error:
             raise Stopped(Failure.SANDBOX_UNAVAILABLE, str(error)) from error
         return self.result
 
-    @property
-    def usage(self) -> Usage:
-        """What it cost so far."""
-        total = sum(self.spent, Tokens())
-        usd = price(self.around.model.name).of(total)
-        seconds = round(self.around.clock() - self._began) if self._began else 0
-        return Usage(turns=len(self.spent), tokens=total.all, usd_micro=usd, seconds=max(0, seconds))
+    def unsaid(self) -> Sequence[Json]:
+        """What was said and is not in the record yet; before all else, with what it began."""
+        opening = [] if self._kept else [{"system": OPENING.system, "tools": [tool["name"] for tool in OPENING.tools]}]
+        new = [*opening, *self.messages[self._kept :]]
+        self._kept = len(self.messages)
+        return new
+
+    def _say(self, message: Json) -> None:
+        self.messages.append(message)
+        self._size += len(json.dumps(message))
+
+    async def _turn(self) -> Reply:
+        model = self.around.model
+        await self.ledger.opened(Turn(model.name, Tokens(written=self._size // _BYTES, said=model.longest)))
+        try:
+            reply = await model.turn(OPENING, self.messages, self.ledger.left)
+        except TurnFailed as failed:
+            await self.ledger.closed(Turn(model.name, failed.tokens), self.unsaid(), whole=False)
+            raise
+        self._say(reply.said)
+        await self.ledger.closed(Turn(model.name, reply.tokens), self.unsaid())
+        return reply
 
     # --- limits ------------------------------------------------------------------------------------------------------
 
-    def _left(self) -> float:
-        return self.limits.seconds - (self.around.clock() - self._began)
-
     async def _allowed(self) -> None:
-        used = self.usage
-        over = [
-            name
-            for name, is_over in (
-                ("turns", used.turns >= self.limits.turns),
-                ("tokens", used.tokens >= self.limits.tokens),
-                ("money", used.usd_micro >= self.limits.usd_micro),
-                ("time", self._left() <= 0),
-            )
-            if is_over
-        ]
-        if over:
-            raise Stopped(Failure.LIMITS, f"the limit of {' and '.join(over)} for one run is reached")
+        if over := self.ledger.over():
+            raise Stopped(Failure.LIMITS, f"the limit of {over} for one run is reached")
         await self.around.wanted()
 
     def _lost(self, reason: Failure, why: str, remedy: str) -> list[Json]:
@@ -173,7 +161,7 @@ class Run:
             return Result("call `triage` first", wrong=True)
         try:
             if call.name in FILES or call.name == "run":
-                return await self.around.toolbox.use(call.name, call.given, max(1.0, self._left()))
+                return await self.around.toolbox.use(call.name, call.given, max(1.0, self.ledger.left))
             return await self._said(call.name, call.given)
         except Unreadable as wrong:
             return Result(str(wrong), wrong=True)
@@ -220,13 +208,3 @@ class Run:
 def _result(call: Call, result: Result) -> Json:
     said: Json = {"type": "tool_result", "tool_use_id": call.id, "content": result.text or "[nothing]"}
     return {**said, "is_error": True} if result.wrong else said
-
-
-def transcript(run: Run) -> Sequence[Json]:
-    """Everything that was said, with what each turn cost: for whoever wants to know why."""
-    turns = iter(run.spent)
-    lines: list[Json] = [{"system": OPENING.system, "tools": [tool["name"] for tool in OPENING.tools]}]
-    for message in run.messages:
-        tokens = next(turns, None) if message["role"] == "assistant" else None
-        lines.append({**message, "tokens": vars(tokens)} if tokens else message)
-    return lines

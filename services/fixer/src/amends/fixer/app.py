@@ -23,8 +23,10 @@ from amends.common.github.client import Client, Lender, Nobody
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 from amends.fixer.attempt import Means
+from amends.fixer.commanded import Outside
 from amends.fixer.dialogue import Model
 from amends.fixer.fixing import Slot
+from amends.fixer.record import Records
 from amends.fixer.sandbox import SandboxUnavailable
 from amends.fixer.sources import place
 from amends.fixer.walls import Walled
@@ -49,14 +51,35 @@ class Fixer:
         return {"fixer": (ended or troubles or ["ok"])[0]}
 
 
-def means(settings: Settings, client: Client, recorder: Recorder, walls: Walled, model: Model | None) -> Means:
+@asynccontextmanager
+async def thinker(settings: Settings) -> AsyncIterator[Model | Outside | None]:
+    """Whoever is to think: our own agent's model, the operator's command, or nobody."""
+    if not settings.model.known:
+        yield None
+    elif settings.agent.command:
+        from amends.fixer.endpoint import Endpoint  # noqa: PLC0415 - as below
+
+        async with Endpoint(settings.model) as endpoint:
+            yield Outside(settings.agent.command, endpoint)
+    else:
+        from amends.fixer.model import Claude  # noqa: PLC0415 - 80 MB that nobody needs without a model
+
+        async with Claude(settings.model) as model:
+            yield model
+
+
+def means(
+    settings: Settings, client: Client, recorder: Recorder, walls: Walled, thinks: Model | Outside | None
+) -> Means:
     """What a fixer of these settings works with."""
     root = settings.fixer.directory or settings.data_dir / "fixer"
     return Means(
         recorder=recorder, client=client, access=Access(client, CLONING),
         repositories=Repositories(root / "repositories"), workspaces=Workspaces(root / "workspaces"),
-        spare=Workspaces(root / "base"), sandbox=walls, trouble=walls.tried, model=model,
-        secrets=settings.secrets,
+        spare=Workspaces(root / "base"), records=Records(root / "attempts", recorder.put),
+        sandbox=walls, trouble=walls.tried, secrets=settings.secrets,
+        requirements=settings.fixer.requirements,
+        model=None if isinstance(thinks, Outside) else thinks, outside=thinks if isinstance(thinks, Outside) else None,
     )  # fmt: skip
 
 
@@ -90,12 +113,7 @@ async def fixing(
     await walls.tried()
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(Client(settings.github, FIXING, lender=lender))
-        model: Model | None = None
-        if settings.model.known:
-            from amends.fixer.model import Claude  # noqa: PLC0415 - 80 MB that nobody needs without a model
-
-            model = await stack.enter_async_context(Claude(settings.model))
-        around = means(settings, client, recorder, walls, model)
+        around = means(settings, client, recorder, walls, await stack.enter_async_context(thinker(settings)))
         run = f"{os.getpid()}-{time.time_ns()}"
         holders = [f"{settings.holder}/{number}" for number in range(settings.fixer.slots)]
         slots = [Slot(around, one, run, beside=tuple({*holders} - {one})) for one in holders]

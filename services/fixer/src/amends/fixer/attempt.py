@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from amends.common.answers import Go, Recorder, Stop
 from amends.common.envelope import Event
-from amends.common.events import CommentsFetched, Failure, Usage
+from amends.common.events import CommentsFetched, Failure, Usage, Verdict
 from amends.common.feedback import Feedback, from_blob
 from amends.common.git import Access, Repositories
 from amends.common.github.client import Client
 from amends.common.policy import Policy
-from amends.fixer.agent import Run, Stopped, transcript
-from amends.fixer.dialogue import Model
+from amends.fixer.agent import Stopped
+from amends.fixer.commanded import Outside
+from amends.fixer.dialogue import Json, Model
+from amends.fixer.ledger import Ledger
+from amends.fixer.record import Record, Records
 from amends.fixer.sandbox import Sandbox
 from amends.fixer.workspaces import Workspaces
 
@@ -33,7 +36,9 @@ _STOPS = {
 class Means:
     """What a fixer works with. `trouble` says why no sandbox holds here: then no code of anybody runs.
 
-    `spare` are workspaces for a look at the base; `secrets` what nobody may see in a change.
+    It thinks with a model, or has somebody `outside` think.
+    `spare` are workspaces for a look at the base; `secrets` what nobody may see in a change;
+    `requirements` where repositories keep theirs.
     """
 
     recorder: Recorder
@@ -42,10 +47,32 @@ class Means:
     repositories: Repositories
     workspaces: Workspaces
     spare: Workspaces
+    records: Records
     sandbox: Sandbox
     trouble: Callable[[], Awaitable[str]]
     model: Model | None = None
+    outside: Outside | None = None
     secrets: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+
+    @property
+    def thinks(self) -> bool:
+        """Whether there is anybody for what is more than a suggestion."""
+        return self.model is not None or self.outside is not None
+
+
+class Agent(Protocol):
+    """Whoever thinks, with the accounts of it."""
+
+    ledger: Ledger
+
+    async def verdicts(self) -> tuple[Verdict, ...]:
+        """Work until each task has one; raises Stopped."""
+        ...
+
+    def unsaid(self) -> Sequence[Json]:
+        """What was said and is not in the record yet."""
+        ...
 
 
 @dataclass
@@ -55,9 +82,14 @@ class Attempt:
     means: Means
     event: Event
     fetched: CommentsFetched
-    run: str
-    agent: Run | None = None
+    record: Record
+    agent: Agent | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def run(self) -> str:
+        """In which life of ours."""
+        return self.record.line.run
 
     @property
     def rules(self) -> Policy:
@@ -67,13 +99,11 @@ class Attempt:
     @property
     def usage(self) -> Usage:
         """What it cost so far."""
-        return self.agent.usage if self.agent else Usage()
+        return self.agent.ledger.usage if self.agent else Usage()
 
     async def transcript(self) -> str | None:
-        """Where everything that was said is kept."""
-        if self.agent is None:
-            return None
-        return await self.means.recorder.put(json.dumps(transcript(self.agent), ensure_ascii=False).encode())
+        """Where what was said last is kept, which leads to all that was said before."""
+        return None if self.agent is None else await self.record.said(rest=self.agent.unsaid())
 
     async def items(self) -> Sequence[Feedback]:
         """What people said."""

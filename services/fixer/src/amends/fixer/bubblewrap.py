@@ -11,12 +11,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 
 from amends.fixer import selftest
-from amends.fixer.sandbox import WORKSPACE, Bounds, Command, Ran, SandboxUnavailable
+from amends.fixer.sandbox import DOOR, WORKSPACE, Bounds, Command, Ran, SandboxUnavailable
 from amends.fixer.supervision import Launch, supervised
 
 HOME = "/home/agent"
@@ -70,13 +70,16 @@ class Bubblewrap:
                 *self._walls(),
                 *("--ro-bind-data", str(passwd.fileno()), "/etc/passwd"),
                 *("--ro-bind-data", str(group.fileno()), "/etc/group"),
+                *(("--ro-bind", str(command.door), DOOR) if command.door else ()),
                 *self._room(workspace),
                 *("--info-fd", str(told.fileno()), "--block-fd", str(waits.fileno())),
             ]
             said = _file(files, b"".join(word.encode() + b"\0" for word in says))
             argv = (str(self.program), "--args", str(said.fileno()), "--", *command.argv)
             launch = Launch(argv, given, (said, passwd, group, told, waits), info, go)
-            return await supervised(launch, self.bounds, command.seconds, workspace)
+            longest = command.seconds if command.door else None
+            bounds = replace(self.bounds, seconds=longest) if longest else self.bounds
+            return await supervised(launch, bounds, command.seconds, workspace)
 
     def _walls(self) -> Iterator[str]:
         yield from ("--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-net", "--unshare-ipc")
@@ -89,7 +92,7 @@ class Bubblewrap:
                 yield from ("--symlink", str(there.readlink()), str(there))
             elif there.is_dir():
                 yield from ("--ro-bind", str(there), str(there))
-        for path in (*_LOADER, *self._tools()):
+        for path in _LOADER:
             yield from ("--ro-bind-try", path, path)
         yield from ("--ro-bind", str(_PROGRAMS), INSIDE)
 
@@ -104,6 +107,8 @@ class Bubblewrap:
         yield from ("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev")
         for path in ("/tmp", HOME, "/dev/shm"):  # noqa: S108 - inside, and nobody else's
             yield from ("--size", scratch, "--tmpfs", path)
+        for path in self._tools():  # now, or one below /tmp would be hidden
+            yield from ("--ro-bind-try", path, path)
         yield from ("--bind", str(workspace), WORKSPACE, "--chdir", WORKSPACE)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
         path = ":".join([*(f"{tool}/bin" for tool in self._tools()), "/usr/local/bin", "/usr/bin", "/bin"])

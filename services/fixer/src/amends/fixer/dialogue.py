@@ -14,19 +14,20 @@ Stop = Literal["calls", "end", "cut", "refusal", "context", "paused"]
 
 @dataclass(frozen=True)
 class Tokens:
-    """What a turn was made of, as the model's maker counts."""
+    """What a turn was made of, as the model's maker counts: `kept` was written to the cache for an hour."""
 
     fresh: int = 0
     written: int = 0
     read: int = 0
     said: int = 0
+    kept: int = 0
 
     def __add__(self, other: Tokens) -> Tokens:
         return Tokens(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     @property
     def all(self) -> int:
-        return self.fresh + self.written + self.read + self.said
+        return self.fresh + self.written + self.read + self.said + self.kept
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,13 @@ class Opening:
 
 
 class TurnFailed(Exception):
-    """There is no reply, and why."""
+    """There is no reply, and why. `tokens` were spent on what broke off."""
 
     def __init__(self, reason: Failure, detail: str, retry_after: float = 0.0) -> None:
         super().__init__(detail)
         self.reason = reason
         self.retry_after = retry_after
+        self.tokens = Tokens()
 
 
 class Model(Protocol):
@@ -71,6 +73,11 @@ class Model(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def longest(self) -> int:
+        """The longest reply, in tokens."""
+        ...
+
     async def turn(self, opening: Opening, messages: Sequence[Json], seconds: float) -> Reply:
         """The next turn, within this time; raises TurnFailed."""
         ...

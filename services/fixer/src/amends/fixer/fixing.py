@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -18,7 +19,9 @@ from amends.common.envelope import Event
 from amends.common.events import AnyFact, CommentsFetched, Failure, FixFailed, FixPrepared, FixStarted, Usage
 from amends.common.identity import About
 from amends.common.patience import report_until_answered
+from amends.common.policy import Policy
 from amends.common.worker import RefusedReport
+from amends.fixer import measures
 from amends.fixer.agent import Stopped
 from amends.fixer.attempt import Attempt, Means
 from amends.fixer.sources import place, source
@@ -52,17 +55,34 @@ class Slot:
             return []
         step = (event.loop, fetched.n, fetched.k)
         if claimed != self.run or step in self.begun:
-            return [_failed(fetched, claimed, Stopped(Failure.CRASHED, "an earlier try of this attempt did not end"))]
+            return [self._crashed(event, fetched, claimed)]
         self.begun.add(step)
-        attempt = Attempt(self.means, event, fetched, self.run)
+        began = time.monotonic()
+        record = await self.means.records.begun(event.loop, f"{fetched.n}/{fetched.k}", self.run)
+        attempt = Attempt(self.means, event, fetched, record)
         try:
-            return [await self._prepared(attempt)]
+            fact = await self._prepared(attempt)
         except Stopped as stopped:
             words = {"loop": event.loop, "reason": stopped.reason, "detail": str(stopped)[:400]}
             log.info("an attempt ended without a fix", extra=words)
+            measures.ended(stopped.reason, time.monotonic() - began, attempt.usage)
             kept = await attempt.transcript()
             failed = _failed(fetched, self.run, stopped, attempt.usage, kept)
             return [failed.model_copy(update={"notes": attempt.notes})]
+        measures.ended(measures.PREPARED, time.monotonic() - began, attempt.usage)
+        return [fact]
+
+    def _crashed(self, event: Event, fetched: CommentsFetched, run: str) -> FixFailed:
+        """An earlier try that did not end, with what it left of its accounts; where nothing is left, what it might."""
+        why = Stopped(Failure.CRASHED, "an earlier try of this attempt did not end")
+        left = self.means.records.left(event.loop, f"{fetched.n}/{fetched.k}", run)
+        if left is None:
+            budget = (fetched.rules or Policy()).budget
+            spent = Usage(usd_micro=round(budget.run_usd * 1_000_000))
+        else:
+            spent = left.spent
+        measures.ended(Failure.CRASHED, 0.0, spent)
+        return _failed(fetched, run, why, spent, left.transcript if left else None)
 
     async def _claimed(self, event: Event, fetched: CommentsFetched) -> str | None:
         """Whose run holds the attempt, if it is one of ours; None if there is nothing to do."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 from collections.abc import Sequence
-from http import HTTPStatus
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 import anthropic
@@ -22,6 +22,7 @@ from amends.common.effects import effect
 from amends.common.events import Failure
 from amends.common.sections import Model as Settings
 from amends.fixer.dialogue import Call, Json, Opening, Reply, Stop, Tokens, TurnFailed
+from amends.fixer.meaning import Fault, meaning
 
 _CACHED: Any = {"type": "ephemeral"}
 _LONGEST_WAIT = 60.0  # a limit that asks for more ends the attempt: nobody holds a slot for it
@@ -34,8 +35,6 @@ _STOPS: dict[str | None, Stop] = {
     "model_context_window_exceeded": "context",
     "pause_turn": "paused",
 }
-_SPENT = re.compile(r"credit balance|spend|billing|usage limit", re.IGNORECASE)
-_TOO_LONG = re.compile(r"prompt is too long|too many tokens|context", re.IGNORECASE)
 
 
 class Again(Exception):
@@ -44,6 +43,16 @@ class Again(Exception):
     def __init__(self, failed: TurnFailed) -> None:
         super().__init__(str(failed))
         self.failed = failed
+
+
+@dataclass
+class _Asking:
+    """A turn that is asked for, until when, and what was spent on replies that broke off."""
+
+    opening: Opening
+    messages: Sequence[Json]
+    end: float
+    lost: Tokens = field(default_factory=Tokens)
 
 
 class Claude:
@@ -69,6 +78,11 @@ class Claude:
         """What it is called where prices are."""
         return self._settings.name
 
+    @property
+    def longest(self) -> int:
+        """The longest reply, in tokens."""
+        return self._settings.max_tokens
+
     async def greet(self) -> None:
         """See that the key and the name are taken, by a question that costs nothing; raises TurnFailed."""
         hello: Any = [{"role": "user", "content": "Hello"}]
@@ -82,40 +96,51 @@ class Claude:
 
     async def turn(self, opening: Opening, messages: Sequence[Json], seconds: float) -> Reply:
         """The next turn; raises TurnFailed, `limits` when the time is up."""
-        end = time.monotonic() + seconds
+        asking = _Asking(opening, messages, time.monotonic() + seconds)
         try:
             async with asyncio.timeout(seconds):
-                return await self._tried(opening, messages, end)
+                reply = await self._tried(asking)
         except TimeoutError:
-            raise TurnFailed(Failure.LIMITS, "the time for the agent is up") from None
+            failed = TurnFailed(Failure.LIMITS, "the time for the agent is up")
+            failed.tokens = asking.lost
+            raise failed from None
+        except TurnFailed as failed:
+            failed.tokens = asking.lost
+            raise
+        return replace(reply, tokens=reply.tokens + asking.lost)
 
-    async def _tried(self, opening: Opening, messages: Sequence[Json], end: float) -> Reply:
+    async def _tried(self, asking: _Asking) -> Reply:
         pause = self._settings.first_pause
         for left in reversed(range(self._settings.tries)):
             try:
-                with effect("model", messages):
-                    return _reply(await self._once(opening, messages))
+                with effect("model", asking.messages):
+                    return _reply(await self._once(asking))
             except Again as again:
                 wait = max(again.failed.retry_after, random.uniform(pause / 2, pause))  # noqa: S311 - spreads a herd
-                if not left or wait > min(_LONGEST_WAIT, end - time.monotonic()):
+                if not left or wait > min(_LONGEST_WAIT, asking.end - time.monotonic()):
                     raise again.failed from again
                 await asyncio.sleep(wait)
                 pause *= 2
         raise AssertionError("the last try returns or raises")
 
-    async def _once(self, opening: Opening, messages: Sequence[Json]) -> Message:
+    async def _once(self, asking: _Asking) -> Message:
         try:
             async with self._client.messages.stream(
                 model=self._settings.name,
                 max_tokens=self._settings.max_tokens,
-                system=[{"type": "text", "text": opening.system, "cache_control": _CACHED}],
-                tools=cast("Any", opening.tools),
-                messages=cast("Any", messages),
+                system=[{"type": "text", "text": asking.opening.system, "cache_control": _CACHED}],
+                tools=cast("Any", asking.opening.tools),
+                messages=cast("Any", asking.messages),
                 thinking={"type": "adaptive"},
                 output_config={"effort": self._settings.effort},
                 cache_control=_CACHED,
             ) as stream:
-                return await stream.get_final_message()
+                try:
+                    return await stream.get_final_message()
+                except BaseException:
+                    with suppress(AssertionError):  # nothing had come yet
+                        asking.lost += _tokens(stream.current_message_snapshot)
+                    raise
         except anthropic.APIStatusError as error:
             raise _meant(error) from error
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
@@ -125,43 +150,20 @@ class Claude:
 
 
 def _meant(error: anthropic.APIStatusError) -> Again | TurnFailed:
-    """What an answer that is none means. Within a stream that began well the status is 200 and only the type counts."""
-    said = f"{error.status_code} {error.type or ''}: {error.api_message or error.message}"[:400]
-    after = error.response.headers.get("retry-after")
-    wait = float(after) if after and re.fullmatch(r"\d+(\.\d+)?", after) else 0.0
-    if (
-        error.type == "billing_error"
-        or error.status_code == HTTPStatus.PAYMENT_REQUIRED
-        or (not after and _SPENT.search(said))
-    ):
-        return TurnFailed(Failure.MODEL_SPEND, said)
-    if error.error_code == "enforced_spend_limit_reached":
-        return TurnFailed(Failure.MODEL_SPEND, said)
-    if error.type in ("overloaded_error", "api_error", "timeout_error") or error.status_code in (408, 409):
-        return Again(TurnFailed(Failure.MODEL_OVERLOADED, said, wait))
-    if error.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-        limited = TurnFailed(Failure.MODEL_OVERLOADED, said, wait)
-        return Again(limited) if after else limited
-    if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Again(TurnFailed(Failure.MODEL_OVERLOADED, said, wait))
-    return TurnFailed(_REFUSALS.get(error.status_code) or _ours(said), said)
+    said, after = error.api_message or error.message, error.response.headers.get("retry-after") or ""
+    fault = Fault(error.status_code, error.type or "", said, error.error_code or "", after)
+    meant = meaning(fault)
+    failed = TurnFailed(meant.reason, fault.said, meant.wait)
+    return Again(failed) if meant.passes else failed
 
 
-_REFUSALS = {401: Failure.MODEL_AUTH, 403: Failure.MODEL_AUTH, 404: Failure.MODEL_UNKNOWN, 413: Failure.LIMITS}
-
-
-def _ours(said: str) -> Failure:
-    return Failure.LIMITS if _TOO_LONG.search(said) else Failure.MALFORMED
+def _tokens(message: Message) -> Tokens:
+    usage = message.usage
+    written, read = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
+    return Tokens(usage.input_tokens, written, read, usage.output_tokens)
 
 
 def _reply(message: Message) -> Reply:
-    usage = message.usage
-    tokens = Tokens(
-        usage.input_tokens,
-        usage.cache_creation_input_tokens or 0,
-        usage.cache_read_input_tokens or 0,
-        usage.output_tokens,
-    )
     stop = _STOPS.get(message.stop_reason, "end")
     calls, words = [], []
     for block in message.content:
@@ -170,4 +172,4 @@ def _reply(message: Message) -> Reply:
         elif block.type == "text":
             words.append(block.text)
     said: Json = {"role": "assistant", "content": [block.to_dict(mode="json") for block in message.content]}
-    return Reply(said, stop, tuple(calls), "\n".join(words), tokens)
+    return Reply(said, stop, tuple(calls), "\n".join(words), _tokens(message))

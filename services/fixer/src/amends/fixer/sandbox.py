@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 WORKSPACE = "/workspace"  # where the workspace is inside
+DOOR = "/door"
 MIB = 1 << 20
 
 
@@ -37,11 +38,16 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Command:
-    """A program and its arguments; `given` is what it reads. `seconds` can only shorten what it may take."""
+    """A program and its arguments; `given` is what it reads. `seconds` can only shorten what it may take.
+
+    `door` is a socket of ours that it reaches as DOOR, and nothing else: such a command is somebody else's agent, and
+    takes as long as it is told.
+    """
 
     argv: tuple[str, ...]
     given: bytes = b""
     seconds: float | None = None
+    door: Path | None = None
 
 
 def shell(line: str, seconds: float | None = None) -> Command:

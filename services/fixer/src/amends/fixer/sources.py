@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
@@ -21,7 +22,6 @@ from amends.fixer.agent import Stopped
 
 _PULL = TypeAdapter(Pull)
 _PLAIN = {"100644", "100755"}
-_REQUIREMENTS = ".specify/"
 _MOST = 40_000  # characters of requirements
 
 
@@ -37,7 +37,7 @@ class Source(NamedTuple):
 
     title: str
     base: str
-    base_branch: str
+    onto: str
     tree: Mapping[str, Entry]
 
 
@@ -51,10 +51,29 @@ def place(loop: str) -> Place:
 
 async def source(client: Client, access: Access, repository: Repository, at: Place, of: CommentsFetched) -> Source:
     """Where work begins; raises Stopped when it may not."""
-    try:
+    async with _foreseen():
         live = await _live(await client.repository(at.repo), at)
         _fit(live, at, of)
         return await _read(access, repository, at, (live, of.head))
+
+
+async def base_branch(access: Access, repository: Repository, at: Place, of: Source) -> str | None:
+    """Where the branch is now that the pull request is to go into: what the forge says beside it may be old."""
+
+    async def found(remote: Remote) -> str | None:
+        return (await repository.heads(remote, of.onto)).get(of.onto)
+
+    async with _foreseen():
+        sha = await access.using(at.repo, found)
+        await _here(access, repository, at, [sha] if sha else [])
+        return sha
+
+
+@asynccontextmanager
+async def _foreseen() -> AsyncIterator[None]:
+    """What may go wrong on the way, as the end of an attempt."""
+    try:
+        yield
     except Later as error:
         raise Stopped(Failure.GITHUB_UNAVAILABLE, str(error), error.delay) from error
     except (Missing, Denied) as error:
@@ -68,16 +87,15 @@ async def source(client: Client, access: Access, repository: Repository, at: Pla
 async def _read(access: Access, repository: Repository, at: Place, of: tuple[Pull, str]) -> Source:
     """The files of the head, from a copy that is made anew if it turns out to be broken."""
     live, head = of
-    wanted = [one for one in dict.fromkeys((head, live.base.sha)) if one]
     try:
-        await _here(access, repository, at, wanted)
-        return Source(live.title, head, live.base.sha, await repository.tree(head))
+        await _here(access, repository, at, [head])
+        return Source(live.title, head, live.base.ref, await repository.tree(head))
     except (Broken, GitFailed) as error:
         if not isinstance(error, Broken) and not broken(error):
             raise
         await repository.renew(str(error))
-    await _here(access, repository, at, wanted)
-    return Source(live.title, head, live.base.sha, await repository.tree(head))
+    await _here(access, repository, at, [head])
+    return Source(live.title, head, live.base.ref, await repository.tree(head))
 
 
 async def _live(reach: Reach, at: Place) -> Pull:
@@ -117,17 +135,28 @@ async def contents(repository: Repository, tree: Mapping[str, Entry], paths: Ite
     return {path: kept[blob] for path, blob in found.items()}
 
 
-async def requirements(repository: Repository, of: Source) -> tuple[dict[str, str], dict[str, str]]:
+async def requirements(
+    repository: Repository, of: Source, onto: str | None, patterns: Sequence[str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """What the base branch demands, and what the pull request itself would have it demand."""
-    if not any(path.startswith(_REQUIREMENTS) for path in of.tree):
-        return {}, {}
-    agreed = await repository.tree(of.base_branch) if await repository.has(of.base_branch) else {}
-    named = {path: entry for path, entry in of.tree.items() if path.startswith(_REQUIREMENTS) and path.endswith(".md")}
-    proposed = {path: entry for path, entry in named.items() if agreed.get(path) != entry}
-    standing = {
-        path: entry for path, entry in agreed.items() if path.startswith(_REQUIREMENTS) and path.endswith(".md")
+    parting = await repository.parting(onto, of.base) if onto else None
+    before = await repository.tree(parting) if parting else {}
+    base = await repository.tree(onto) if onto else {}
+    agreed = {path: entry for path, entry in base.items() if _is_requirement(path, patterns)}
+    proposed = {
+        path: entry
+        for path, entry in of.tree.items()
+        if _is_requirement(path, patterns) and entry not in (agreed.get(path), before.get(path))
     }
-    return await _texts(repository, standing), await _texts(repository, proposed)
+    return await _texts(repository, agreed), await _texts(repository, proposed)
+
+
+def _is_requirement(path: str, patterns: Sequence[str]) -> bool:
+    """A folder, with a slash at its end, stands for the texts in it; anything else is a pattern of whole paths."""
+    return any(
+        path.startswith(one) and path.endswith(".md") if one.endswith("/") else fnmatchcase(path, one)
+        for one in patterns
+    )
 
 
 async def _texts(repository: Repository, entries: Mapping[str, Entry]) -> dict[str, str]:

@@ -24,7 +24,8 @@ from amends.fixer.sandbox import Bounds, Ended, Ran, SandboxUnavailable
 _LOOK = 0.25
 _START = 10.0
 _DRAIN = 1.0
-_ADDRESSES = 4  # how much more may be addressed than used: runtimes reserve what they never touch
+_PRIVATE = 4  # how much more a process may map for itself than all may use: runtimes map what they never touch
+_SCRATCHES = 3  # file systems in memory that a sandbox has
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -178,7 +179,8 @@ def _bind(pid: int, bounds: Bounds) -> None:
     """The kernel's own bounds, for each process there will be."""
     kinds = {
         resource.RLIMIT_CPU: bounds.cpu_seconds,
-        resource.RLIMIT_AS: bounds.memory * _ADDRESSES,
+        # Not RLIMIT_AS: node reserves more than ten GiB of addresses for a single module of WebAssembly.
+        resource.RLIMIT_DATA: bounds.memory * _PRIVATE,
         resource.RLIMIT_FSIZE: bounds.file,
         resource.RLIMIT_NOFILE: bounds.files,
         resource.RLIMIT_NPROC: bounds.processes,
@@ -200,11 +202,13 @@ class Watch:
 
     async def alarm(self) -> Ended:
         """Return when something is used up."""
-        before = os.statvfs(self.workspace)
+        before, held = os.statvfs(self.workspace), _shared_memory()
         while True:
             await asyncio.sleep(_LOOK)
             if (found := self._used_up(before)) is not None:
                 return found
+            if _shared_memory() - held > self.bounds.memory + _SCRATCHES * self.bounds.scratch:
+                return Ended.MEMORY
 
     def _used_up(self, before: os.statvfs_result) -> Ended | None:
         now = os.statvfs(self.workspace)
@@ -215,6 +219,15 @@ class Watch:
         if many > self.bounds.processes:
             return Ended.PROCESSES
         return Ended.MEMORY if memory > self.bounds.memory else None
+
+
+def _shared_memory() -> int:
+    """What is in memory of this machine and no process's own: files without a name, which no limit is for."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("Shmem:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 async def _watched(process: asyncio.subprocess.Process, watch: Watch, seconds: float) -> Ended:

@@ -81,6 +81,7 @@ TOOLS: tuple[Json, ...] = (
         items=_list(
             item=_ITEM, verdict=_one_of("fixed", "answered", "declined", "deferred", "needs_human"), reason=TEXT,
             hunks={"type": "array", "items": {"type": "string", "description": "As `changes` names it."}},
+            beside={"type": "array", "items": {"type": "string", "description": "An item that wants the opposite."}},
         ),
         concerns=TEXT,
     ),

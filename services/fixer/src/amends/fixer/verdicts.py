@@ -46,12 +46,13 @@ class Triage(_Said):
 
 
 class Answer(_Said):
-    """What became of one item."""
+    """What became of one item; `beside` are those that the same decision of a human settles."""
 
     item: str
     verdict: Said
     reason: Words = ""
     hunks: tuple[Name, ...] = ()
+    beside: tuple[Name, ...] = ()
 
 
 class Report(_Said):
@@ -97,6 +98,8 @@ def verdicts(
     """One for each task; `hunks` are those that there are."""
     severities = {one.item: one.severity for one in sorted_.items}
     answers = {one.item: one for one in said.items}
+    groups = together(said)
+    known = {task.name: task.feedback.item for task in tasks}
     for task in tasks:
         item, answer = task.feedback, answers[task.name]
         severity = item.severity or severities.get(task.name)
@@ -104,9 +107,27 @@ def verdicts(
         if task.name in below and judgement is not Judgement.FIXED:
             judgement, reason = Judgement.DEFERRED, f"{below[task.name]} is below the threshold of the policy"
         named = tuple(one for one in answer.hunks if one in hunks) if judgement is Judgement.FIXED else ()
+        group = groups.get(task.name, ()) if judgement is Judgement.NEEDS_HUMAN else ()
+        if group:  # the same question in all of them
+            reason = answers[group[0]].reason
         yield Verdict(
-            item=item.item, version=item.version, judgement=judgement, reason=reason, hunks=named, severity=severity
-        )
+            item=item.item, version=item.version, judgement=judgement, reason=reason, hunks=named, severity=severity,
+            beside=tuple(known[name] for name in group if name != task.name),
+        )  # fmt: skip
+
+
+def together(said: Report) -> dict[str, tuple[str, ...]]:
+    """For each item that one decision settles together with others, all of these in the order they were told in."""
+    open_ = {one.item: set(one.beside) for one in said.items if one.verdict == "needs_human"}
+    groups: list[set[str]] = []
+    for name, beside in open_.items():
+        joined = {name, *(other for other in beside if other in open_)}
+        for group in [group for group in groups if group & joined]:
+            groups.remove(group)
+            joined |= group
+        groups.append(joined)
+    order = list(open_)
+    return {name: tuple(sorted(group, key=order.index)) for group in groups if len(group) > 1 for name in group}
 
 
 def handed_over(said: Triage, tasks: Sequence[Task]) -> Iterator[Verdict]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from amends.common.sections import Sandbox as Settings
+from amends.fixer import measures
 from amends.fixer.bubblewrap import Bubblewrap, found
 from amends.fixer.sandbox import MIB, Bounds, Command, Ran, SandboxUnavailable
 
@@ -58,4 +59,5 @@ class Walled:
                 log.warning("no code of anybody runs here", extra={"error": self.trouble[:400]})
             else:
                 self.trouble, self._until = "", time.monotonic() + _PROVED_FOR
+            measures.sandboxed(holds=not self.trouble)
             return self.trouble

@@ -18,28 +18,38 @@ from amends.common.gate import Altered, Objection, Rules
 from amends.common.gate.hunks import claimed
 from amends.common.git import Repository
 from amends.fixer import standing, suggestions
-from amends.fixer.agent import Around, Limits, Run, Stopped, Wanted
-from amends.fixer.attempt import Attempt, Means
+from amends.fixer.agent import Around, Run, Stopped, Wanted
+from amends.fixer.attempt import Agent, Attempt, Means
 from amends.fixer.brief import Setting, brief, named
-from amends.fixer.dialogue import Model
+from amends.fixer.commanded import Commanded
+from amends.fixer.ledger import Ledger, Limits
 from amends.fixer.proof import Checks, Proof, separated
-from amends.fixer.sources import Source, contents, requirements
+from amends.fixer.sources import Source, base_branch, contents, place, requirements
 from amends.fixer.tools import Toolbox
 from amends.fixer.workspaces import Workspace
 
+_REPORT = "Leave your report when you are done."
 _BESIDE = "its suggestion is applied already: see whether its words ask for more"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done without thinking, and what is left for the agent. `hunks` belong to items already."""
+    """What is done without thinking, and what is left for the agent. `hunks` belong to items already.
+
+    `silent` are verdicts on items without a word, `taken` those on suggestions.
+    """
 
     altered: tuple[Altered, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
+    silent: tuple[Verdict, ...] = ()
+    taken: tuple[Verdict, ...] = ()
     beside: Mapping[str, Verdict] = field(default_factory=dict)
     rest: tuple[tuple[Feedback, str], ...] = ()
     hunks: frozenset[str] = frozenset()
     credits: tuple[Author, ...] = ()
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return (*self.silent, *self.taken)
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,7 @@ class Work:
         files = await contents(self.repository, self.of.tree, {item.anchor.path for item in items if item.anchor})
         plan = self._planned(items, files)
         trouble = await self._trouble(plan)
-        if trouble and not plan.verdicts:
+        if trouble and not plan.taken:
             raise trouble
         if trouble:
             done = Done(plan.altered, plan.verdicts, tuple(Check(name=line) for line in self.attempt.rules.checks))
@@ -101,12 +111,12 @@ class Work:
         beside = {one.item: one for one in applied.beside if not _is_bad(one, bad)}
         taken += [_handed_over(one, bad) for one in applied.beside if one.item not in beside]
         rest = [(left.item, left.reason) for left in applied.left]
-        if self.means.model is None:
+        if not self.means.thinks:
             taken += beside.values()
             beside = {}
         rest += [(item, _BESIDE) for item in spoken if item.item in beside]
         hunks = frozenset(hunk for one in (*taken, *beside.values()) for hunk in one.hunks)
-        return Plan(good, (*silent, *taken), beside, tuple(rest), hunks, applied.credits if good else ())
+        return Plan(good, tuple(silent), tuple(taken), beside, tuple(rest), hunks, applied.credits if good else ())
 
     async def _trouble(self, plan: Plan) -> Stopped | None:
         """Why what is left cannot be done here."""
@@ -114,8 +124,10 @@ class Work:
             return None
         if said := await self.means.trouble():
             return Stopped(Failure.SANDBOX_UNAVAILABLE, said)
-        if plan.rest and self.means.model is None:
+        if plan.rest and not self.means.thinks:
             return Stopped(Failure.MODEL_AUTH, "there is no model: set model.api_key")
+        if plan.rest and self.means.outside and (said := await self.means.outside.trouble(self.means.sandbox)):
+            return Stopped(Failure.SANDBOX_UNAVAILABLE, said)
         return None
 
     # --- with the files ----------------------------------------------------------------------------------------------
@@ -131,7 +143,7 @@ class Work:
             checks = Checks(self.means.sandbox, lines, self._on_the_base) if lines else None
             proof = Proof(workspace.path, workspace.changes, self.gate, checks, plan.hunks)
             said: Sequence[Verdict] = ()
-            if plan.rest and self.means.model is not None:
+            if plan.rest:
                 said = await self._thought(workspace, plan, files, proof)
             if proof.accepted is not None:
                 return Done(proof.accepted, (*plan.verdicts, *said), proof.checked.checks)
@@ -147,22 +159,27 @@ class Work:
     async def _thought(
         self, workspace: Workspace, plan: Plan, files: Mapping[str, bytes], proof: Proof
     ) -> Sequence[Verdict]:
-        model = self.means.model
-        if model is None:
-            raise AssertionError("nobody thinks without a model")
         rules, budget = self.attempt.rules, self.attempt.rules.budget
-        agreed, proposed = await requirements(self.repository, self.of)
-        setting = Setting(self.of.title, rules.custom_prompt, rules.checks, agreed, proposed)
+        at = place(self.attempt.event.loop)
+        onto = await base_branch(self.means.access, self.repository, at, self.of) if self.means.requirements else None
+        agreed, proposed = await requirements(self.repository, self.of, onto, self.means.requirements)
+        begin = _REPORT if self.means.outside else Setting.begin
+        setting = Setting(self.of.title, rules.custom_prompt, rules.checks, agreed, proposed, begin)
         told = brief(named(plan.rest), files, setting, secrets.token_hex(16))
         limits = Limits(budget.turns, budget.tokens, round(budget.run_usd * 1_000_000), budget.agent_seconds)
-        around = self._around(model, workspace, proof)
-        self.attempt.agent = Run(Wanted(told.tasks, told.text, rules.severity_threshold), limits, around)
-        said = await self.attempt.agent.verdicts()
+        wanted = Wanted(told.tasks, told.text, rules.severity_threshold)
+        self.attempt.agent = agent = self._agent(wanted, Ledger(limits, self.attempt.record), workspace, proof)
+        said = await agent.verdicts()
         return [_joined(one, plan.beside.get(one.item)) for one in said]
 
-    def _around(self, model: Model, workspace: Workspace, proof: Proof) -> Around:
-        toolbox = Toolbox(self.means.sandbox, workspace.path)
-        return Around(model, toolbox, proof.judge, proof.shown, self.attempt.wanted)
+    def _agent(self, wanted: Wanted, ledger: Ledger, workspace: Workspace, proof: Proof) -> Agent:
+        means, allowed = self.means, self.attempt.wanted
+        if means.outside is not None:
+            return Commanded(means.outside, wanted, ledger, means.sandbox, workspace.path, proof.judge, allowed)
+        if means.model is None:
+            raise AssertionError("nobody thinks without a model")
+        toolbox = Toolbox(means.sandbox, workspace.path)
+        return Run(wanted, ledger, Around(means.model, toolbox, proof.judge, proof.shown, allowed))
 
     # --- what comes of it --------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from amends.common.answers import Recorder
 from amends.common.bus.link import Link
 from amends.common.bus.reporter import NatsRecorder
+from amends.common.github.ourselves import our_accounts
 from amends.common.log import Log
 from amends.common.logs import set_up
 from amends.common.ops import Ops, OpsNotServed
@@ -68,7 +69,7 @@ async def start(settings: Settings, recorder: Recorder) -> Gateway:
     except Clash as clash:
         raise NotServed(str(clash)) from clash
     api = FactsApi(callers, desk, places, redacted, lambda: datetime.now(UTC))
-    intake = Intake(secrets, desk, frozenset(settings.our_accounts))
+    intake = Intake(secrets, desk, await our_accounts(settings))
     loops = LoopsApi(callers, desk, reader, redacted)
     server = Server({"/webhooks/github": intake.route, "/api/facts": api.route, **loops.routes})
     host, port = settings.gateway.host, settings.gateway.port

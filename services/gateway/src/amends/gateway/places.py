@@ -12,7 +12,7 @@ from amends.common.envelope import Row, event_of
 from amends.common.events import PolicyChanged
 from amends.common.github.models import Part, Words
 from amends.common.identity import INSTALLATION
-from amends.common.policy import Overrides, merged
+from amends.common.policy import Overrides
 from amends.common.rows import LoopRow
 from amends.gateway.asking import Reference
 from amends.gateway.found import Access
@@ -82,7 +82,7 @@ class Places:
             if row.type == "policy.changed":
                 fact = event_of(row).fact
                 if isinstance(fact, PolicyChanged) and not fact.repository:
-                    rules = merged(rules, fact.values)
+                    rules = fact.over(rules)
         names = frozenset(name.lower() for name in rules.repositories or ())
         known = (row.repo for name in names for row in self._shelf.loops(repo=name, limit=1))
         return names, {repo for repo in known if repo is not None}

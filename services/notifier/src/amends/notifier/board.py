@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from pydantic import TypeAdapter
@@ -31,10 +31,21 @@ class Stopped(Exception):
 
 
 class Rules(NamedTuple):
-    """What of the policy says whether a pull request is left alone."""
+    """What of the policy says whether a pull request is left alone. Whoever asks is `answered` all the same."""
 
     drafts: bool
     opt_out_label: str
+    answered: bool = False
+
+
+class Spoken(NamedTuple):
+    """Where somebody said something: a comment of a thread or of the conversation, or a review."""
+
+    kind: Literal["thread", "comment", "review"]
+    number: int
+
+
+Reaction = Literal["ROCKET", "CONFUSED"]
 
 
 class Board:
@@ -59,10 +70,12 @@ class Board:
     async def open(self) -> Pull:
         """The pull request, if anything may be written on it."""
         pull = await self.pull()
-        if pull.state != "open" or pull.merged:
-            raise Stopped("closed")
         if pull.locked:
             raise Stopped("locked")
+        if self._rules.answered:
+            return pull
+        if pull.state != "open" or pull.merged:
+            raise Stopped("closed")
         if pull.draft and not self._rules.drafts:
             raise Stopped("draft")
         if any(label.name == self._rules.opt_out_label for label in pull.labels):
@@ -105,6 +118,35 @@ class Board:
         except Missing:
             return False
         return True
+
+    async def answer(self, to: Spoken, note: Note) -> str:
+        """An answer where somebody spoke: in his thread, else in the conversation; answers with its address."""
+        if to.kind == "thread":
+            await self._replied(note.mark)
+            said = next((one for one in self._threads or () if one.id == to.number), None)
+            root = said.in_reply_to_id or said.id if said else 0
+            if root and await self.reply(root, note):
+                return f"{(await self.pull()).html_url}#discussion_r{root}"
+        return await self.say(note)
+
+    async def react(self, to: Spoken, reaction: Reaction) -> None:
+        """A reaction to what somebody said, there once; raises Missing where that is gone."""
+        places = {
+            "thread": "/pulls/comments",
+            "comment": "/issues/comments",
+            "review": f"/pulls/{self._number}/reviews",
+        }
+        said = await self._reach.get(f"{places[to.kind]}/{to.number}", _COMMENT)
+
+        async def look() -> int | None:
+            data, _ = await self._reach.query(documents.REACTED, subject=said.node_id)
+            return said.id if documents.reacted(data, reaction) else None
+
+        async def act() -> int:
+            await self._reach.mutate(documents.REACT, subject=said.node_id, content=reaction)
+            return said.id
+
+        await self._once(look, act)
 
     async def _said(self, mark: str) -> int | None:
         if self._talk is None:

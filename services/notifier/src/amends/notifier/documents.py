@@ -1,4 +1,4 @@
-"""The GraphQL of the notifier: asking bots for a review, and who is asked. REST neither takes nor lists them."""
+"""The GraphQL of the notifier: asking bots for a review, who is asked, and reactions. REST has not all of them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,26 @@ mutation($pull: ID!, $bots: [ID!]) {
   requestReviews(input: {pullRequestId: $pull, botIds: $bots, union: true}) { clientMutationId }
 }
 """
+
+REACTED = """
+query($owner: String!, $name: String!, $subject: ID!) {
+  repository(owner: $owner, name: $name) { id }
+  node(id: $subject) { ... on Reactable { reactionGroups { content viewerHasReacted } } }
+}
+"""
+
+REACT = """
+mutation($subject: ID!, $content: ReactionContent!) {
+  addReaction(input: {subjectId: $subject, content: $content}) { reaction { content } }
+}
+"""
+
+
+def reacted(data: object, content: str) -> bool:
+    """Whether an answer to REACTED says that we have reacted so."""
+    node = data.get("node") if isinstance(data, dict) else None
+    groups = (node or {}).get("reactionGroups") or ()
+    return any(one.get("content") == content and one.get("viewerHasReacted") is True for one in groups)
 
 
 def requested(data: object) -> set[int]:

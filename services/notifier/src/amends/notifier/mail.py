@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import smtplib
 import ssl
+from collections.abc import Callable
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -14,7 +15,7 @@ from amends.common.delivery import Later
 from amends.common.effects import effect
 from amends.common.sections import Smtp
 from amends.notifier.messages import Messages, Told
-from amends.notifier.tell import Turned
+from amends.notifier.tell import Claim, Turned
 
 _LATER, _SECONDS = 60.0, 20.0
 _PERMANENT = 500
@@ -27,16 +28,21 @@ class MailChannel:
     def __init__(self, settings: Smtp) -> None:
         self._settings = settings
 
-    async def send(self, messages: Messages, fact: Told) -> str:
+    async def send(self, messages: Messages, fact: Told, claim: Claim) -> str:
         """Send it; the library waits, so it does that in a thread."""
         message = letter(self._settings, messages.subject(fact), messages.plain(fact), messages.reference(fact))
-        await asyncio.to_thread(self._deliver, message)
+        loop = asyncio.get_running_loop()
+
+        def claimed() -> None:
+            asyncio.run_coroutine_threadsafe(_awaited(claim), loop).result()
+
+        await asyncio.to_thread(self._deliver, message, claimed)
         return ""
 
-    def _deliver(self, message: EmailMessage) -> None:
+    def _deliver(self, message: EmailMessage, claimed: Callable[[], None]) -> None:
         try:
             with self._connected() as server:
-                _handed_over(server, self._settings, message)
+                _handed_over(server, self._settings, message, claimed)
         except (OSError, smtplib.SMTPException) as error:
             raise _judged(error) from error
 
@@ -51,11 +57,18 @@ class MailChannel:
             if known.security == "starttls":
                 server.starttls(context=context)
             if known.user:
-                server.login(known.user, known.password.get_secret_value())
+                _logged_in(server, known)
         except BaseException:
             server.close()
             raise
         return server
+
+
+def _logged_in(server: smtplib.SMTP, known: Smtp) -> None:
+    try:
+        server.login(known.user, known.password.get_secret_value())
+    except smtplib.SMTPServerDisconnected as error:  # as many do after some wrong passwords: no more of them
+        raise Turned("the mail server hung up over the login") from error
 
 
 def letter(known: Smtp, subject: str, text: str, reference: str) -> EmailMessage:
@@ -70,12 +83,17 @@ def letter(known: Smtp, subject: str, text: str, reference: str) -> EmailMessage
     return message
 
 
-def _handed_over(server: smtplib.SMTP, known: Smtp, message: EmailMessage) -> None:
+async def _awaited(claim: Claim) -> None:
+    await claim()
+
+
+def _handed_over(server: smtplib.SMTP, known: Smtp, message: EmailMessage, claimed: Callable[[], None]) -> None:
     server.ehlo_or_helo_if_needed()
     code, said = server.mail(known.sender)
     if code != _ACCEPTED:
         raise smtplib.SMTPSenderRefused(code, said, known.sender)
     refused = _refused(server, known)
+    claimed()
     _said(server, message)
     if refused:
         raise Turned(f"{len(refused)} of {len(known.to)} recipients were refused, the others have it")

@@ -6,16 +6,29 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from amends.common.events import Author, CycleFinished, Escalated, Judgement, LoopFinished, ReviewRequested, Verdict
-from amends.common.explain.reasons import ENDINGS, OUTCOMES, escalation
+from amends.common.events import (
+    Author,
+    CommandAccepted,
+    CommandRefused,
+    CycleFinished,
+    Escalated,
+    Judgement,
+    LoopFinished,
+    PolicyObserved,
+    ReviewRequested,
+    Verdict,
+)
+from amends.common.explain.handover import EFFECTS
+from amends.common.explain.reasons import ENDINGS, OUTCOMES, UNHEARD_COMMANDS, escalation
 from amends.common.github.names import is_sha
-from amends.common.situation import Situation
+from amends.common.situation import Accounted, Situation
 from amends.common.standing import Status
 from amends.notifier.words import Words, cut, mark, sealed
 
 MOST = 50  # lines of a list
 PATCH = 20_000  # letters of a patch
 CARD = "card"
+POLICY_FILE = ".github/amends.yml"
 Told = CycleFinished | ReviewRequested | Escalated | LoopFinished
 
 
@@ -103,16 +116,27 @@ class Messages:
         if verdict.judgement is Judgement.FIXED:
             hunks = ", ".join(self._words.line(hunk) for hunk in verdict.hunks[:MOST])
             yield f"Fixed in {self._commit(sha)}" + (f": {hunks}." if hunks else ".")
+        elif verdict.judgement is Judgement.NEEDS_HUMAN and verdict.beside:
+            yield self._one_decision(verdict)
         else:
             yield _DONE.get(verdict.judgement, "")
         yield self._words.block(verdict.reason)
+
+    def _one_decision(self, verdict: Verdict) -> str:
+        """The card that stands in every thread of those who want opposite things: the same words in each."""
+        items = sorted((verdict.item, *verdict.beside))
+        head = "These ask for different things, and one decision settles them"
+        tail = "Answer in one of them, with the number of an option or in your own words: that counts for all."
+        return f"{_titled(head, [self._item(id_) for id_ in items[:MOST]], len(items))}\n\n{tail}"
 
     def summary(self, fact: CycleFinished, verdicts: Sequence[Verdict]) -> Note:
         """What was done about items that have no thread, or for which there was no room."""
         marker = mark(self._now.loop, _first(fact))
         head = f"Cycle {fact.n}: {OUTCOMES[fact.outcome]}" + (f" ({self._commit(fact.sha)})." if fact.sha else ".")
         lines = [self._summed(verdict) for verdict in verdicts[:MOST]]
-        return Note(marker, sealed(marker, head, _listed(lines, len(verdicts))))
+        asks = any(verdict.judgement is Judgement.NEEDS_HUMAN for verdict in verdicts)
+        tail = "What needs a decision is answered by a comment below." if asks else ""
+        return Note(marker, sealed(marker, head, _listed(lines, len(verdicts)), tail))
 
     def _summed(self, verdict: Verdict) -> str:
         reason = self._words.line(verdict.reason, 500)
@@ -155,6 +179,45 @@ class Messages:
         asked = [self._turned(one, self._now.head) for one in turned]
         return Note(marker, sealed(marker, head, _titled("Asked for a review", asked)))
 
+    def refused(self, fact: CommandRefused, by: str) -> Note:
+        """Why a command has no effect, and what would have one."""
+        marker = mark(self._now.loop, fact.key)
+        head = f"{self._words.called(by)}: `/amends {fact.name}` was not done: {UNHEARD_COMMANDS[fact.reason]}."
+        return Note(marker, sealed(marker, head, self._commands()))
+
+    def helped(self, fact: CommandAccepted, by: str) -> Note:
+        """What somebody can say, and which word of his was none of it."""
+        marker, unknown = mark(self._now.loop, fact.key), self._words.line(fact.text)
+        head = f"{self._words.called(by)}: " + (f"{unknown} is not understood." if unknown else "as you ask.")
+        every = [f"`/amends {name}` {effect}" for name, effect in EFFECTS.items()]
+        return Note(
+            marker, sealed(marker, head, self._commands(), _titled("All commands, at the start of a line", every))
+        )
+
+    def explained(self, fact: CommandAccepted, by: str, account: Accounted) -> Note:
+        """Why it stands where it stands, what was done, and what was not and under which value."""
+        now, marker = self._now, mark(self._now.loop, fact.key)
+        head = f"{self._words.called(by)}: **{self._stands()}.** {self._words.line(now.why, 1_000)}"
+        parts = (("What is missing", account.missing), ("Done", account.done), ("Not done", account.undone))
+        return Note(
+            marker,
+            sealed(
+                marker, head, f"Next: {self._words.line(now.next, 500)}",
+                *(_titled(title, [self._words.line(line, 500) for line in lines]) for title, lines in parts),
+            ),
+        )  # fmt: skip
+
+    def bad_policy(self, fact: PolicyObserved, key: str, loop: str) -> Note:
+        """What is wrong in the repository's policy file, and in which line."""
+        marker, line = mark(loop, key), f"line {fact.line}" if fact.line else ""
+        head = f"**`{POLICY_FILE}` cannot be used.** {self._wrong(line, fact.error)}"
+        tail = f"`amends policy validate {POLICY_FILE}` checks it before it is pushed."
+        return Note(marker, sealed(marker, head, tail))
+
+    def _wrong(self, place: str, error: str) -> str:
+        said = self._words.line(": ".join(filter(None, (place, error))), 500)
+        return f"{said}. The last good policy stays in force."
+
     def card(self) -> Note:
         """Where the loop stands, edited in place."""
         now, marker = self._now, mark(self._now.loop, CARD)
@@ -169,18 +232,28 @@ class Messages:
         return Note(
             marker,
             sealed(
-                marker, f"**amends: {_STANDS[now.status]}.**{cycles}", self._words.line(now.why, 1_000),
+                marker, f"**amends: {self._stands()}.**{cycles}", self._words.line(now.why, 1_000),
                 f"Next: {self._words.line(now.next, 500)}", f"Items: {items}." if items else "",
                 f"Spent: {self._cost()}.",
+                f"`{POLICY_FILE}`: {self._wrong('', now.policy_error)}" if now.policy_error else "",
                 _titled("Waits for an answer", [self._item(id_) for id_ in asked[:MOST]], len(asked)),
                 _titled("Put aside", [self._item(id_) for id_ in aside[:MOST]], len(aside)), self._commands(),
             ),
         )  # fmt: skip
 
+    def _stands(self) -> str:
+        return "waiting, fixing is off" if self._off() else _STANDS[self._now.status]
+
+    def _off(self) -> bool:
+        """Whether nobody works on it although it looks so: a push needs no model, all before it does."""
+        return bool(self._now.fixing_off) and self._now.status in {Status.SETTLING, Status.COLLECTING, Status.FIXING}
+
     def label(self) -> Label | None:
         """The one label of ours that the pull request bears now."""
         if self._now.closed:
             return None
+        if self._off():
+            return WAITING
         return READY if self._now.finished in {"approved", "ready"} else _LABELS[self._now.status]
 
     # --- elsewhere ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from amends.common.delivery import Later
 from amends.common.effects import effect
 from amends.common.sections import Slack as Settings
 from amends.notifier.messages import Messages, Told
-from amends.notifier.tell import Turned
+from amends.notifier.tell import Claim, Turned
 
 _LATER = 30.0
 _TIMEOUT = httpx.Timeout(15.0, connect=5.0)
@@ -29,11 +29,12 @@ class SlackChannel:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    async def send(self, messages: Messages, fact: Told) -> str:
+    async def send(self, messages: Messages, fact: Told, claim: Claim) -> str:
         """Say it once; answers with nothing, since its address is another question."""
         text, reference = messages.slack(fact), messages.reference(fact)
         async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
             if not self._settings.token.get_secret_value():
+                await claim()
                 return await self._through_webhook(client, text)
             if not await self._there(client, reference):
                 try:
@@ -66,7 +67,7 @@ class SlackChannel:
         body = {"channel": self._settings.channel, **said}
         with effect("slack", method):
             response = await _sent(
-                client.get(url, params=body, headers=headers)
+                client.post(url, data=body, headers=headers)  # what reads takes no JSON
                 if method == "conversations.history"
                 else client.post(url, json=body, headers=headers)
             )

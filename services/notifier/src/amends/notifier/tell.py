@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
+from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from amends.common.answers import Already, Go, Recorded, Recorder, Refused, Stop, Unavailable
@@ -19,13 +21,17 @@ from amends.common.envelope import Event
 from amends.common.events import (
     AnyFact,
     CommandAccepted,
+    CommandRefused,
     CycleFinished,
     Escalated,
+    FixFailed,
     FixRequested,
     LoopFinished,
     LoopPaused,
     Notified,
     NotifyFailed,
+    NotifyStarted,
+    PolicyObserved,
     ReviewRequested,
 )
 from amends.common.github.client import Client
@@ -34,6 +40,7 @@ from amends.common.github.text import clean
 from amends.common.patience import report_until_answered
 from amends.common.situation import Asked, Situation
 from amends.common.worker import RefusedReport, addressed
+from amends.notifier.answers import answered, place
 from amends.notifier.board import Board, Rules, Stopped
 from amends.notifier.measures import Outcome, ended
 from amends.notifier.messages import Messages, Told
@@ -43,6 +50,7 @@ from amends.notifier.words import Words
 _LOG = logging.getLogger(__name__)
 GITHUB, NOBODY = "github", "nobody"
 _AWAY, _PAUSED, _MANY = 10.0, 60.0, 300.0
+_UNKNOWN = "unknown: it was begun before and may have arrived, so it is not said again"
 Asking = CycleFinished | ReviewRequested | Escalated | LoopFinished | LoopPaused
 
 
@@ -58,11 +66,18 @@ class Turned(Exception):
     """A channel does not take it, and will not take it later."""
 
 
+Claim = Callable[[], Awaitable[None]]
+
+
 class Channel(Protocol):
     """A place beside GitHub where people read."""
 
-    async def send(self, messages: Messages, fact: Told) -> str:
-        """Say it there once; answers with its address, if it has one. Raises Later or Turned."""
+    async def send(self, messages: Messages, fact: Told, claim: Claim) -> str:
+        """Say it there once; answers with its address, if it has one.
+
+        Raises Later, which says that it was not said, or Turned. Where nobody can look whether it was, `claim` is
+        called right before that cannot be taken back any more.
+        """
         ...
 
 
@@ -78,6 +93,8 @@ class Teller:
         self._ours = ours
         self._most = most
         self.channels: Mapping[str, Channel] = {}
+        self.run = f"notifier-{uuid4().hex[:16]}"
+        self._unsaid: set[tuple[str, str]] = set()
         self.patience = 1_800.0
         self.age: Callable[[Event], float] = lambda event: time.time() - event.time / 1_000_000
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -89,8 +106,14 @@ class Teller:
             match event.fact:
                 case CycleFinished() | ReviewRequested() | Escalated() | LoopFinished() | LoopPaused() as fact:
                     await self._tell(event, fact)
-                case FixRequested() | CommandAccepted():
+                case FixRequested() | FixFailed():
                     await self._show(event)
+                case CommandAccepted() | CommandRefused() as fact:
+                    await self._answer(event, fact)
+                    if isinstance(fact, CommandAccepted):
+                        await self._show(event)
+                case PolicyObserved(error=error) as fact if error:
+                    await self._warn(event, fact)
                 case _:
                     pass
         return []
@@ -107,7 +130,7 @@ class Teller:
         waiting: list[Later] = []
         for channel in wanted:
             try:
-                said = await self._say(channel, event, fact, asked)
+                said = await self._say(channel, event, partial(self._through, channel, event, fact, asked))
             except Later as later:
                 waiting.append(later)
                 ended(channel, "later")
@@ -124,11 +147,11 @@ class Teller:
         beside = [one for one in self.channels if one in now.channels] if calls else []
         return [*here, *beside]
 
-    async def _say(self, channel: str, event: Event, fact: Asking, asked: Asked) -> Notified | NotifyFailed:
+    async def _say(self, channel: str, event: Event, through: Callable[[], Awaitable[str]]) -> Notified | NotifyFailed:
         outcome: Outcome = "failed"
         patient = self.age(event) < self.patience
         try:
-            url = await self._through(channel, event, fact, asked.situation)
+            url = await through()
         except Stopped as stopped:
             outcome, why = "stopped", str(stopped)
         except Turned as turned:
@@ -147,21 +170,51 @@ class Teller:
         ended(channel, outcome)
         return NotifyFailed(of=event.pos, channel=channel, reason=clean(why)[:2_000])
 
-    async def _through(self, channel: str, event: Event, fact: Asking, now: Situation) -> str:
+    async def _through(self, channel: str, event: Event, fact: Asking, asked: Asked) -> str:
         if channel == GITHUB:
-            page = await self._page(event, now)
+            page = await self._page(event, asked.situation)
             named = fact.patch if isinstance(fact, Escalated) else None
             kept = await self._recorder.get(named) if named else None
             return await page.tell(fact, _text(kept or b""))
         if isinstance(fact, LoopPaused):
             return ""
         await self._leave(event.pos)
-        return await self.channels[channel].send(Messages(self._words, now), fact)
+        messages = Messages(self._words, asked.situation)
+        begun = channel, messages.reference(fact)
+
+        async def claim() -> None:
+            await self._claimed(event, begun, asked)
+
+        try:
+            return await self.channels[channel].send(messages, fact, claim)
+        except Later:
+            self._unsaid.add(begun)  # so whoever begins again, if that is we, doubles nothing
+            raise
+
+    async def _claimed(self, event: Event, begun: tuple[str, str], asked: Asked) -> None:
+        """It is ours to say, and was not said before; raises Turned where nobody can tell."""
+        channel, again = begun[0], begun in self._unsaid
+        before = asked.begun.get(channel)
+        if before is not None and not (before == self.run and again):
+            raise Turned(_UNKNOWN)
+        fact = NotifyStarted(of=event.pos, channel=channel, run=self.run)
+        match await report_until_answered(self._recorder, addressed(event, fact)):
+            case Recorded():
+                pass
+            case Already(fact=NotifyStarted(run=self.run)) if again:
+                pass
+            case Already():
+                raise Turned(_UNKNOWN)
+            case Refused() as refused:
+                raise Later(refused.until or _AWAY, refused.detail)
+            case Unavailable() as unavailable:
+                raise Later(_AWAY, unavailable.detail)
+        self._unsaid.discard(begun)
 
     async def _show(self, event: Event) -> None:
         """The card and the label as they are now; nobody waits for it."""
         asked = await self._recorder.asked(event.pos)
-        if asked is None or GITHUB not in self._wanted(LoopPaused(of="x"), asked.situation):
+        if asked is None or not self._here(asked.situation):
             return
         try:
             page = await self._page(event, asked.situation)
@@ -169,13 +222,47 @@ class Teller:
         except (Stopped, Denied, Missing) as error:
             _LOG.info("a card was not brought up to date", extra={"loop": event.loop, "error": str(error)[:400]})
 
-    async def _page(self, event: Event, now: Situation) -> Page:
-        if self._client is None:
-            raise Stopped("GitHub does not know us")
+    async def _answer(self, event: Event, fact: CommandAccepted | CommandRefused) -> None:
+        """A receipt for whoever gave a command on GitHub, and words where silence would not help him."""
+        asked = await self._recorder.asked(event.pos)
+        to = place(asked.command) if asked else None
+        if asked is None or to is None or {*asked.told, *asked.failed} or not self._here(asked.situation):
+            return
 
+        async def through() -> str:
+            board = await self._board(event, asked.situation, answered=True)
+            return await answered(board, to, fact, Messages(self._words, asked.situation), asked)
+
+        said = await self._say(GITHUB, event, through)
+        if not (isinstance(fact, CommandRefused) and fact.reason == "untrusted"):
+            await self._report(event, said)  # what strangers can make us do is no part of the log
+
+    async def _warn(self, event: Event, fact: PolicyObserved) -> None:
+        """A policy file that cannot be used: said on one pull request of its repository."""
+        asked = await self._recorder.asked(event.pos)
+        if asked is None or {*asked.told, *asked.failed} or not self._here(asked.situation):
+            return
+
+        async def through() -> str:
+            board = await self._board(event, asked.situation)
+            return await board.say(Messages(self._words, asked.situation).bad_policy(fact, event.key, event.loop))
+
+        await self._report(event, await self._say(GITHUB, event, through))
+
+    def _here(self, now: Situation) -> bool:
+        """Whether anything may be said there that nobody waits for."""
+        return now.enabled and GITHUB in self._wanted(LoopPaused(of="x"), now)
+
+    async def _page(self, event: Event, now: Situation) -> Page:
         async def fresh() -> Messages:
             asked = await self._recorder.asked(event.pos)
             return Messages(self._words, asked.situation if asked else now)
+
+        return Page(await self._board(event, now), now, fresh, self._most)
+
+    async def _board(self, event: Event, now: Situation, *, answered: bool = False) -> Board:
+        if self._client is None:
+            raise Stopped("GitHub does not know us")
 
         async def leave() -> None:
             await self._leave(event.pos)
@@ -185,8 +272,7 @@ class Teller:
         except (Denied, Missing):
             self._client.forget(now.repo)
             raise
-        board = Board(reach, now.number, self._ours, leave, Rules(now.drafts, now.opt_out_label))
-        return Page(board, now, fresh, self._most)
+        return Board(reach, now.number, self._ours, leave, Rules(now.drafts, now.opt_out_label, answered))
 
     async def _leave(self, pos: int) -> None:
         """Right before each effect: may it be made?"""

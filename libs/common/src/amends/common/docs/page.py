@@ -25,6 +25,7 @@ from amends.common.events import (
     Finding,
     LeftOut,
     Past,
+    Question,
     Reported,
     Request,
     Text,
@@ -35,7 +36,7 @@ from amends.common.policy import Budget, BudgetOverrides, Overrides, Policy, Wai
 
 FOR_EVER = {"review.rejected", "comments.fetched", "fix.pushed", "review.requested", "escalated"}
 PARTS: tuple[type[BaseModel], ...] = (
-    Author, Collected, LeftOut, Finding, Text, Closed, Change, Verdict, Check, Usage, Past,
+    Author, Collected, LeftOut, Finding, Text, Closed, Question, Change, Verdict, Check, Usage, Past,
 )  # fmt: skip
 LAYERS: dict[type[BaseModel], type[BaseModel]] = {Overrides: Policy, BudgetOverrides: Budget, WaitsOverrides: Waits}
 

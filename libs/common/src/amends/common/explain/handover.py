@@ -12,16 +12,19 @@ from amends.common.policy import Policy
 from amends.common.standing import Status, counting, questions, unwanted
 
 MOST = 50
-_EFFECTS: dict[CommandName, str] = {
+EFFECTS: dict[CommandName, str] = {
     "fix": "collects all feedback now, also what no trigger covers",
     "retry": "grants one more cycle and opens again what was put aside",
     "refine": "takes what you say as one more piece of feedback; also a retry",
+    "skip": "puts aside what is open and ends the cycle",
     "accept": "puts aside what is open and ends the loop",
     "ready": "ends the loop as ready",
     "reset": "as retry, and the cycles are counted from nothing",
     "stop": "ends the loop; only fix or reset starts it again",
     "pause": "records what happens and decides nothing",
     "resume": "goes on where it was",
+    "explain": "says why it stands where it stands",
+    "help": "says what you can say",
 }
 _ORDERS: dict[Status, tuple[CommandName, ...]] = {
     Status.WATCHING: ("fix", "pause"),
@@ -102,4 +105,4 @@ def orders(loop: Loop, policy: Policy, status: Status, name: str) -> list[Order]
 def _order(word: CommandName, name: str) -> Order:
     text = "what to do" if word == "refine" else ""
     command = f"amends loops {word} {name}" + (f" '{text}'" if text else "")
-    return Order(command, f"/amends {word} {text}".rstrip(), _EFFECTS[word])
+    return Order(command, f"/amends {word} {text}".rstrip(), EFFECTS[word])

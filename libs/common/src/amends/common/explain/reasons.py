@@ -116,7 +116,10 @@ ESCALATIONS: dict[str, Meaning] = {
         "all cycles that the policy allows are used, and there is new feedback",
         "look at what keeps coming back; retry grants one more cycle, reset all of them",
     ),
-    "question": Meaning("there are items that only a human can answer", "answer in the thread, or say accept"),
+    "question": Meaning(
+        "there are items that only a human can answer",
+        "answer in the thread, or where there is none in a comment; or say accept",
+    ),
     "reraised": Meaning(
         "the same item was raised again after it had been fixed",
         "agree with the reviewer on what is wanted, then refine",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from amends.common.envelope import moment
-from amends.common.explain.explanation import Deed, Explanation, Handover, Turn
+from amends.common.explain.explanation import Condition, Deed, Explanation, Handover, Turn
 
 WIDTH = 100
 
@@ -33,8 +33,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from _section("Waiting for", [_turn(turn) for turn in explanation.turns])
     yield from _section("You can say", [_said(*order) for order in explanation.orders])
     if explanation.account is not None:
-        yield from _section("Done", [_deed(deed) for deed in explanation.account.done])
-        yield from _section("Not done", [_deed(deed) for deed in explanation.account.undone])
+        yield from _section("Done", [written(deed) for deed in explanation.account.done])
+        yield from _section("Not done", [written(deed) for deed in explanation.account.undone])
     yield from _section(
         _last(explanation),
         [f"{event.pos}  {_date(event.time)}  {event.type}  {event.said}" for event in explanation.last],
@@ -47,11 +47,16 @@ def _last(explanation: Explanation) -> str:
 
 
 def _conditions(explanation: Explanation) -> list[str]:
-    return [
-        f"[{'x' if condition.met else ' '}] {condition.what}"
-        + (f" -> {condition.remedy}" if condition.remedy and not condition.met else "")
-        for condition in explanation.conditions
-    ]
+    return [f"[{'x' if one.met else ' '}] {_condition(one)}" for one in explanation.conditions]
+
+
+def _condition(one: Condition) -> str:
+    return one.what + (f" -> {one.remedy}" if one.remedy and not one.met else "")
+
+
+def unmet(explanation: Explanation) -> list[str]:
+    """What is missing for the loop to go on, and how it comes to be so."""
+    return [_condition(one) for one in explanation.conditions if not one.met]
 
 
 def _handover(handover: Handover) -> Iterator[str]:
@@ -60,7 +65,8 @@ def _handover(handover: Handover) -> Iterator[str]:
     yield from _section("Left", handover.left)
 
 
-def _deed(deed: Deed) -> str:
+def written(deed: Deed) -> str:
+    """A deed in one line."""
     place = f"{deed.pos}  " if deed.pos else ""
     by, under = f" [by {deed.by}]" if deed.by else "", f" [under {deed.under}]" if deed.under else ""
     return f"{place}{deed.what}: {deed.why}{by}{under}"

@@ -296,6 +296,11 @@ class Repository:
         done = await self._git("merge-base", "--is-ancestor", old, new, expected=(0, 1))
         return done.code == 0
 
+    async def parting(self, one: str, other: str) -> str | None:
+        """The last commit that both have, if they have any."""
+        done = await self._git("merge-base", one, other, expected=(0, 1))
+        return done.out.decode().strip() or None
+
     async def trailed(self, base: str, head: str, name: str) -> Sequence[Commit]:
         """The commits of `head` that `base` lacks, newest first, with their trailers of this name."""
         form = f"%H%x00%P%x00%(trailers:key={name},valueonly,separator=%x01)%x00"

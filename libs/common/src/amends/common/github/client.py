@@ -151,6 +151,13 @@ class Client:
             self._self = read(told.content, _USER)
         return self._self
 
+    async def app_account(self) -> User:
+        """The account of the App's bot, before any repository is known; Missing where it is installed nowhere."""
+        told = await self._as_app(Call("GET", f"{self._settings.rest}/app/installations", {"per_page": 1}))
+        for installation in read(told.content, _INSTALLATIONS):
+            return await self.ourselves(Scope(installation.id, (), (("metadata", "read"),)))
+        raise Missing("the App is not installed anywhere")
+
     async def _slug(self) -> str:
         told = await self._as_app(Call("GET", f"{self._settings.rest}/app"))
         return read(told.content, _APP).slug
@@ -403,6 +410,7 @@ def _words(errors: list[Json]) -> str:
 
 _REPOSITORY = TypeAdapter(Repository)
 _INSTALLATION = TypeAdapter(Installation)
+_INSTALLATIONS = TypeAdapter(list[Installation])
 _USER = TypeAdapter(User)
 _APP = TypeAdapter(App)
 _GRAPHQL: TypeAdapter[Json] = TypeAdapter(Json)

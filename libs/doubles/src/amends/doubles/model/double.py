@@ -70,6 +70,7 @@ class ModelDouble:
     asked: list[Asked] = field(default_factory=list)
     script: deque[Scripted] = field(default_factory=deque)
     always: Scripted | None = None
+    models: tuple[str, ...] = (MODEL,)
 
     def __post_init__(self) -> None:
         self._socket = listening(self.port)
@@ -95,7 +96,7 @@ class ModelDouble:
                 await self._message(request, send)
             case "POST", "/v1/messages/count_tokens":
                 asked = Asked(request.json(), dict(request.headers))
-                wrong = _unknown(asked)
+                wrong = _unknown(asked, self.models)
                 counted = json_reply(200, {"input_tokens": len(request.body) // _UNIT})
                 await write(send, counted if wrong is None else _denied(wrong))
             case "GET", "/v1/models":
@@ -105,7 +106,7 @@ class ModelDouble:
 
     async def _message(self, request: Request, send: Send) -> None:
         asked = Asked(request.json(), dict(request.headers))
-        if (wrong := _wrong(asked)) is not None:
+        if (wrong := _wrong(asked, self.models)) is not None:
             await write(send, _denied(wrong))
             return
         before = self.asked[-1] if self.asked else None
@@ -178,18 +179,18 @@ def _usage(asked: Asked, before: Asked | None, reply: Says) -> Json:
     }
 
 
-def _unknown(asked: Asked) -> Denies | None:
+def _unknown(asked: Asked, models: tuple[str, ...]) -> Denies | None:
     """Whom and what the API does not know."""
     if KEY not in asked.headers.get("authorization", "") and asked.headers.get("x-api-key") != KEY:
         return Denies(401, "authentication_error", "invalid x-api-key")
-    if asked.body.get("model") != MODEL:
+    if asked.body.get("model") not in models:
         return Denies(404, "not_found_error", f"model: {asked.body.get('model')}")
     return None
 
 
-def _wrong(asked: Asked) -> Denies | None:
+def _wrong(asked: Asked, models: tuple[str, ...]) -> Denies | None:
     """What the API itself would not take."""
-    if (unknown := _unknown(asked)) is not None:
+    if (unknown := _unknown(asked, models)) is not None:
         return unknown
     if not isinstance(asked.body.get("max_tokens"), int):
         return Denies(400, "invalid_request_error", "max_tokens: Field required")

@@ -1,0 +1,88 @@
+"""A mail server of somebody else's making, aiosmtpd: with STARTTLS, a certificate of its own, and a login."""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+USER, PASSWORD = "amends", "canary-of-a-password"
+
+
+@dataclass
+class Postbox:
+    """What arrived, as it was sent."""
+
+    port: int
+    certificate: Path
+    envelopes: list[Envelope] = field(default_factory=list)
+    logins: list[str] = field(default_factory=list)
+
+    async def handle_DATA(self, _server: object, _session: object, envelope: Envelope) -> str:  # noqa: N802 - theirs
+        self.envelopes.append(envelope)
+        return "250 OK"
+
+    @property
+    def letters(self) -> list[EmailMessage]:
+        return [
+            message_from_bytes(one.content, policy=default) for one in self.envelopes if isinstance(one.content, bytes)
+        ]
+
+    def authenticated(self, _server: Any, _session: Any, _envelope: Any, _how: str, data: Any) -> AuthResult:
+        right = isinstance(data, LoginPassword) and (data.login, data.password) == (USER.encode(), PASSWORD.encode())
+        self.logins.append("let in" if right else "turned away")
+        return AuthResult(success=right)
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate for this machine that nobody has signed but itself, and its key."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), dt.datetime.now(dt.UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=1)).not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(names, critical=False)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    shown, kept = folder / "certificate.pem", folder / "key.pem"
+    shown.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    kept.write_bytes(key.private_bytes(serialization.Encoding.PEM, *private))
+    return shown, kept
+
+
+@contextmanager
+def postbox(folder: Path) -> Iterator[Postbox]:
+    """At work for the length of a block: nothing without STARTTLS, nobody without a login."""
+    shown, kept = certificate(folder)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(shown, kept)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        box = Postbox(taken.getsockname()[1], shown)
+    controller = Controller(
+        box, hostname="127.0.0.1", port=box.port, tls_context=context, require_starttls=True, auth_required=True,
+        auth_require_tls=True, authenticator=box.authenticated,
+    )  # fmt: skip
+    controller.start()
+    try:
+        yield box
+    finally:
+        controller.stop()
