@@ -19,7 +19,7 @@ from tests.support.postgres import Server
 
 pytestmark = [pytest.mark.faults, pytest.mark.connected, pytest.mark.faults_long]
 SEEDS = [int(seed) for seed in os.environ.get("AMENDS_SEED", "").split()] or random.sample(range(1_000_000), 3)
-LONGEST = 150.0
+LONGEST = 90.0
 
 
 def told(home: Town) -> Outcome:
