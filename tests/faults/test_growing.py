@@ -75,5 +75,6 @@ def looked(home: Town) -> tuple[int, int]:
     (home.folder / "amends.toml").write_text("replicas = 3\n")
     doctor = ran("doctor", "--log", "--deep", *where, "--nats", home.nats.url, cwd=home.folder)
     replay = ran("replay", "--verify", *where, cwd=home.folder)
-    print(doctor.stdout[-300:], replay.stdout[-300:])
+    said = [line for line in doctor.stdout.splitlines() if '"audit"' in line or '"fail"' in line]
+    print(*said, replay.stdout.rstrip(), sep="\n")
     return doctor.returncode, replay.returncode

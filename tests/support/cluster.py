@@ -28,7 +28,7 @@ class Cluster:
     def _server(folder: Path, routes: list[int], number: int) -> NatsServer:
         folder.mkdir(parents=True)
         said = json.loads(configuration({user: user for user in EVERYONE}))
-        said["authorization"]["users"].append({"user": OPERATOR, "password": OPERATOR})
+        said["accounts"]["evaluator"]["users"].append({"user": OPERATOR, "password": OPERATOR})
         said["server_name"] = folder.name
         said["cluster"] = {
             "name": "amends",

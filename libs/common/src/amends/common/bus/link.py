@@ -169,6 +169,22 @@ class Link:
                 waiting.answer.set_exception(Unanswered(f"{waiting.subject}: {why}"))
 
 
+# Where somebody waits for an answer: in our account, or by way of nats-server in his. Nothing else is answered: we may
+# publish where the one who asks may not, and must not be made to do it for him.
+_INBOX = re.compile(r"_INBOX(\.[A-Za-z0-9_-]+)+|_R_(\.[A-Za-z0-9]+)+")
+
+
+def answerable(reply: str) -> bool:
+    """Whether this is a place where somebody waits for an answer."""
+    return _INBOX.fullmatch(reply) is not None
+
+
+async def answer(link: Link, asked: Msg, payload: bytes) -> None:
+    """Answer whoever asked, if he waits for it."""
+    if answerable(asked.reply):
+        await link.publish(asked.reply, payload)
+
+
 def status(message: Msg) -> str:
     """The server's own word about a message, such as `503`; empty for what a client sent."""
     return "" if message.data or not message.headers else message.headers.get("Status", "")
