@@ -73,7 +73,7 @@ def looked(home: Town) -> tuple[int, int]:
     """What `amends` itself says of the log, the mirror, and the views."""
     where = ("--database", home.database)
     (home.folder / "amends.toml").write_text("replicas = 3\n")
-    doctor = ran("doctor", "--log", "--deep", *where, "--nats", home.nats.url, cwd=home.folder)
+    doctor = ran("doctor", "--log", "--deep", *where, "--nats", home.nats.address("evaluator"), cwd=home.folder)
     replay = ran("replay", "--verify", *where, cwd=home.folder)
     said = [line for line in doctor.stdout.splitlines() if '"audit"' in line or '"fail"' in line]
     print(*said, replay.stdout.rstrip(), sep="\n")
