@@ -7,14 +7,15 @@ import pytest
 
 from amends.common.events import Failure, FixFailed, FixPrepared
 from amends.doubles.model import Denies, text
-from tests.support.aimock import MISSING, Aimock, Cut, aimock
+from tests.support.aimock import Aimock, Cut, aimock
 from tests.support.asynchronous import asynchronous
 from tests.support.book import Book
 from tests.support.commanding import installed, one, report
 from tests.support.fixing import edits, fixing, reports, triages
 from tests.support.github import LINES, Scene
+from tests.support.others import MISSING
 
-pytestmark = [pytest.mark.aimock, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
+pytestmark = [pytest.mark.aimock, pytest.mark.skipif(bool(MISSING), reason=f"aimock is {MISSING}")]
 FIXED = LINES.replace("line 10\n", "line X\n").encode()
 WORK = triages(item_1="actionable"), edits("app.py", "line ten", "line X"), reports(item_1=("app.py:10-10",))
 COMMANDED = edits("app.py", "line ten", "line X"), text(report(one()))

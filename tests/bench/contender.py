@@ -1,8 +1,12 @@
-"""One side of a comparison: a process that is started once, warmed up, and asked again in every round."""
+"""One side of a comparison: a process that is started once, warmed up, and asked again in every round.
+
+Between its turns it is stopped: some poll all the time, and would take from the others.
+"""
 
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,7 +34,8 @@ class Contender:
     def ask(self, **question: object) -> Measured:
         """Measure once; the CPU time is that of the process and of its store."""
         before = spent(self.store)
-        answer = replace(Measured(**json.loads(self._said(line(question)))))
+        with self.turn():
+            answer = Measured(**json.loads(self._said(line(question))))
         return replace(answer, cpu=answer.cpu + spent(self.store) - before)
 
     def _said(self, question: str) -> str:
@@ -46,6 +51,21 @@ class Contender:
         if not said:
             raise RuntimeError(f"{self.name} ended with {self.process.wait()}")
         return said
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """The time in which it runs."""
+        self.tell(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            self.tell(signal.SIGSTOP)
+
+    def tell(self, what: signal.Signals) -> None:
+        """Send a signal to all of it."""
+        process = psutil.Process(self.process.pid)
+        for member in (process, *process.children(recursive=True)):
+            member.send_signal(what)
 
     def memory(self) -> int:
         """Its resident bytes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -41,7 +42,8 @@ def compare(score: Score, folder: Path, rounds: int, seconds: float) -> None:
 def _sent(one: Contender, sender: Contender, port: int, seconds: float) -> Measured:
     """Send to it; the CPU time is that of who takes the webhooks and of his store."""
     before = spent(one.process.pid) + spent(one.store)
-    measured = sender.ask(port=port, connections=CONNECTIONS, seconds=seconds)
+    with one.turn():
+        measured = sender.ask(port=port, connections=CONNECTIONS, seconds=seconds)
     return replace(measured, cpu=spent(one.process.pid) + spent(one.store) - before)
 
 
@@ -67,8 +69,9 @@ def _contenders(folder: Path, ports: dict[str, int]) -> Iterator[list[Contender]
         if probot := _probot(folder):
             node = [*probot, port("probot 14"), SECRET]
             contenders.append(running.enter_context(contender("probot 14", NOTHING, *node)))
-        for number in ports.values():
-            _until_it_listens(number)
+        for one in contenders:
+            _until_it_listens(ports[one.name])
+            one.tell(signal.SIGSTOP)
         yield contenders
 
 

@@ -86,7 +86,14 @@ def test_an_event_looks_like_this_to_the_world() -> None:
         "cause": 3,
         "policy": "1.0",
         "hash": ROW.hash.hex(),
-        "data": {"n": 1, "sha": HEAD, "items": ["thread/501"], "adopted": False},
+        "data": {
+            "n": 1,
+            "sha": HEAD,
+            "items": ["thread/501"],
+            "adopted": False,
+            "wrote": [],
+            "ci_seconds": 0,
+        },
     }
 
 

@@ -5,6 +5,7 @@ What is only decided, with nobody doing anything, is in test_requirements.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -400,7 +401,9 @@ async def test_a_question_about_a_review_is_answered_by_a_plain_comment_and_both
         told = str(double.asked[2].messages)
         assert "1. keep the number" in told
         assert "alice: 2" in told
-        assert "The answer is in item-2." in told
+        assert re.search(
+            r"The answer is in item-[12]\.", told
+        )  # which is older, when both are of one second, their ids say
         assert ("line twelve" in all_.read("app.py"), all_.loop.used, all_.status) == (True, 2, Status.AWAITING_REVIEW)
 
 

