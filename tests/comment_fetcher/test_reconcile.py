@@ -20,7 +20,7 @@ from amends.doubles.github.control.pulls import PullHandle
 from amends.evaluator.batch import Said
 from amends.gateway.found import Observed
 from amends.gateway.observe import observe
-from tests.support.asynchronous import asynchronous
+from tests.support.asynchronous import asynchronous, until
 from tests.support.book import Book, Books
 from tests.support.fetching import Desk, at_work
 from tests.support.github import Scene, github, set_scene
@@ -223,6 +223,23 @@ async def test_a_recorder_that_is_away_loses_nothing(scene: Scene, sqlite_book: 
         desk.reconciler.followed = desk.recorder.followed
         await desk.reconciler.look()
         assert desk.last(ReviewRejected).author.login == "bob"
+
+
+@asynchronous
+async def test_a_round_that_met_no_recorder_comes_again_soon(scene: Scene, sqlite_book: Book) -> None:
+    rounds: list[int] = []
+
+    async def away() -> list[Followed]:
+        rounds.append(1)
+        return await _away()
+
+    async with at_work(sqlite_book, scene) as desk:
+        desk.reconciler.followed, desk.reconciler.away_seconds = away, 0.01
+        stop = asyncio.Event()
+        running = asyncio.create_task(desk.reconciler.run(stop))
+        await until(lambda: len(rounds) > 1)
+        stop.set()
+        await running
 
 
 async def _away() -> list[Followed]:

@@ -120,7 +120,7 @@ async def test_what_another_evaluator_recorded_is_mirrored_without_a_wake(nats: 
 
 
 @asynchronous
-async def test_two_relays_at_once_only_waste_work(nats: NatsServer) -> None:
+async def test_two_relays_at_once_only_waste_work(nats: NatsServer, caplog: pytest.LogCaptureFixture) -> None:
     chain = Chain(owed=WHOLE)
     async with linked(nats.url) as link, linked(nats.url) as other:
         one, two = relay_of(chain, link), relay_of(chain, other)
@@ -132,6 +132,7 @@ async def test_two_relays_at_once_only_waste_work(nats: NatsServer) -> None:
                 await asyncio.sleep(0)
             await until(lambda: one.mirrored == two.mirrored == 1_200)
         assert await everything(Mirror(link)) == chain.kept
+    assert (one.standing, two.standing, caplog.messages) == ("mirroring", "mirroring", [])
 
 
 @asynchronous

@@ -30,7 +30,9 @@ async def mirrored(nats: NatsServer, number: int, ack_wait: float = ACK_WAIT) ->
     chain = Chain()
     async with linked(nats.url, "evaluator") as link:
         await Mirror(link).create(1, chain.epoch)
-        await Consumers(link, ack_wait=ack_wait).ensure({}, 1)
+        consumers = Consumers(link, ack_wait=ack_wait)
+        await consumers.ensure({}, 1)
+        await consumers.serve()
         for n in range(1, number + 1):
             chain.record(push(n))
         if number:

@@ -12,14 +12,16 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from amends.common.bus.consumers import Consumers
 from amends.common.bus.errands import look_around
+from amends.common.bus.jetstream import Rejected
 from amends.common.bus.link import Link, Unanswered
 from amends.common.envelope import Event, event_of
 from amends.common.log import Log
@@ -47,6 +49,21 @@ _SHARED_MEMORY = Path("/dev/shm")
 _PATH = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
 
 
+class Bus(Protocol):
+    """NATS, as somebody who may do everything comes to it."""
+
+    @property
+    def url(self) -> str: ...
+
+
+class Living(Protocol):
+    """A service's process."""
+
+    @property
+    def over(self) -> bool: ...
+    def kill(self) -> None: ...
+
+
 @dataclass
 class Life:
     """A process from its beginning to its end."""
@@ -70,7 +87,7 @@ class Life:
 class Outside:
     """All that is not ours, and outlives whatever happens to us."""
 
-    nats: NatsServer
+    nats: Bus
     scene: Scene
     model: ModelDouble
     slack: SlackDouble
@@ -84,10 +101,12 @@ class Outside:
 class House:
     """What runs, and what somebody who looks after it does: whoever has died is started again."""
 
-    def __init__(self, folder: Path, outside: Outside, nursery: Nursery) -> None:
+    members: Sequence[str] = SERVICES
+
+    def __init__(self, folder: Path, outside: Outside, nursery: Nursery | None = None, database: str = "") -> None:
         self.folder = folder
         self.outside = outside
-        self.database = f"sqlite:///{folder}/log.db"
+        self.database = database or f"sqlite:///{folder}/log.db"
         migrate(self.database)
         self.log = Log(self.database)
         self.deaths: list[str] = []
@@ -95,7 +114,7 @@ class House:
         self.befalls: Callable[[], None] = lambda: None
         self._nursery = nursery
         self._place = _kept_port()
-        self._lives: dict[str, Life] = {}
+        self._lives: dict[str, Living] = {}
         self._settings = {f"AMENDS_{name.upper()}": str(value) for name, value in self._said().items()}
         self._again: set[int] = set()
 
@@ -120,7 +139,7 @@ class House:
 
     def begin(self, plan: Callable[[str], Plan]) -> None:
         """Start all of it: the evaluator first, and the rest once it accepts reports."""
-        for service in SERVICES:
+        for service in self.members:
             self.start(service, plan(service))
             self.until(partial(self._is_up, service), f"{service} is up")
         hook = f"http://127.0.0.1:{self._port}/webhooks/github"
@@ -129,10 +148,14 @@ class House:
 
     def start(self, service: str, plan: Plan | None = None) -> None:
         """A life of this service."""
+        self._lives[service] = self._born(service, plan)
+
+    def _born(self, service: str, plan: Plan | None) -> Living:
         folder = self.folder / service
         folder.mkdir(parents=True, exist_ok=True)
+        assert self._nursery is not None
         pid = self._nursery.fork(Child(("run", service), {**_PATH, **self._settings}, str(folder), plan))
-        self._lives[service] = Life(pid, os.pidfd_open(pid))
+        return Life(pid, os.pidfd_open(pid))
 
     def kill(self, service: str) -> None:
         """In the middle of whatever it does."""
@@ -216,7 +239,7 @@ class House:
             return False
         try:
             return mirrored(self.outside.nats.url) == len(types) and through(self.outside.nats.url, _idle)
-        except (Unanswered, OSError):
+        except (Unanswered, Rejected, OSError):  # also in between two leaders
             return False
 
     def events(self) -> list[Event]:
@@ -233,7 +256,7 @@ class House:
     def standing(self) -> str:
         """For who has to find out what went wrong."""
         events = "\n".join(f"{one.pos:>4} {one.loop:<14} {one.source:<16} {one.key}" for one in self.events())
-        said = {one: (self.folder / one / "stderr") for one in SERVICES}
+        said = {one: (self.folder / one / "stderr") for one in self.members}
         words = "\n".join(f"--- {one}\n{file.read_text()[-1_500:]}" for one, file in said.items() if file.exists())
         return f"died: {self.deaths}\n{events}\n{words}"
 
@@ -259,11 +282,9 @@ async def _idle(link: Link) -> bool:
 
 
 @contextmanager
-def outside(folder: Path) -> Iterator[Outside]:
-    """Doubles of all that is outside, new."""
+def outside(nats: Bus) -> Iterator[Outside]:
+    """Doubles of all that is outside, new, around this NATS."""
     with ExitStack() as stack:
-        nats = NatsServer(folder).start()
-        stack.callback(nats.kill)
         scene = set_scene(stack.enter_context(github()))
         model = stack.enter_context(ModelDouble())
         yield Outside(nats, scene, model, stack.enter_context(slack()), stack.enter_context(_mail()))
@@ -298,12 +319,14 @@ def house(nursery: Nursery) -> Iterator[House]:
     """A house of which nothing runs yet."""
     home = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
     name = Path(tempfile.mkdtemp(prefix="amends-house-", dir=home))
+    nats = NatsServer(name).start()
     try:
-        with outside(name) as everything:
+        with outside(nats) as everything:
             made = House(name, everything, nursery)
             try:
                 yield made
             finally:
                 made.close()
     finally:
+        nats.kill()
         shutil.rmtree(name, ignore_errors=True)

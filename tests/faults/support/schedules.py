@@ -23,6 +23,7 @@ from tests.faults.support.outcome import Outcome, as_found, differences, wrong
 from tests.faults.support.processes import TookTooLong
 from tests.faults.support.tale import TALE, answer
 from tests.faults.support.watched import Plan
+from tests.support.nats import NatsServer
 
 LIVES = 3  # of one service; the last is quiet
 LONGEST = 150.0
@@ -75,6 +76,7 @@ class Schedule:
         if self._nats and len(self._home.events()) >= self._nats[0]:
             self._nats.pop(0)
             nats = self._home.outside.nats
+            assert isinstance(nats, NatsServer)
             (nats.wipe if self._forgetful else nats.restart)()
             # A gap: `cycle.finished` is no request to the publisher, so what it has in hand of one goes with the store,
             # and a thread that it had not resolved yet stays open.

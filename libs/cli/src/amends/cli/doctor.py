@@ -106,7 +106,7 @@ def _listed(log: Log) -> list[str]:
 
 def _of_the_bus(log: Log, known: Settings) -> list[Check]:
     async def look(link: Link) -> list[Check]:
-        return [await _evaluator(link, known), await _mirror(link, log)]
+        return [await _evaluator(link, known), await _mirror(link, log, known.replicas)]
 
     try:
         return linked(look, known, "evaluator")
@@ -125,12 +125,12 @@ async def _evaluator(link: Link, known: Settings) -> Check:
     return Check("evaluator", "ok", f"it answers in {(time.perf_counter() - began) * 1_000:.1f} ms")
 
 
-async def _mirror(link: Link, log: Log) -> Check:
+async def _mirror(link: Link, log: Log, replicas: int) -> Check:
     from amends.common.bus.link import Unanswered
     from amends.common.bus.mirror import Mirror
     from amends.evaluator.fork import ForeignMirrorError, ForkError, MirrorAheadError, one_history
 
-    mirror = Mirror(link)
+    mirror = Mirror(link, replicas)
     try:
         state = await mirror.state()
         if state is None:

@@ -94,6 +94,7 @@ class Tally:
     pulls: int = 0
     found: int = 0
     missed: list[str] = field(default_factory=list)
+    away: bool = False  # nobody could say what is followed: nothing was asked of GitHub
 
 
 @dataclass
@@ -109,6 +110,7 @@ class Reconciler:
     lost: set[int] = field(default_factory=set)
     clock: Callable[[], float] = time.monotonic
     trouble: str = ""
+    away_seconds: float = 5.0  # until a round that met no recorder comes again
 
     def __post_init__(self) -> None:
         self._budget = Budget(self.settings.budget, self.clock)
@@ -118,12 +120,13 @@ class Reconciler:
         self._policies: dict[int, str] = {}
         self._out_of_reach: set[str] = set()
         self._whole_at = self.clock()
+        self._pause = self.settings.poll_seconds
 
     async def run(self, stop: asyncio.Event) -> None:
         """Round after round until it is time to stop; a round that is under way is left where it is."""
         while not stop.is_set():
             await _unless(stop, self._round())
-            await _unless(stop, asyncio.sleep(self.settings.poll_seconds))
+            await _unless(stop, asyncio.sleep(self._pause))
 
     def health(self) -> str:
         """`ok`, or what has been in the way for so long that somebody should know."""
@@ -134,6 +137,7 @@ class Reconciler:
     async def _round(self) -> None:
         tally = await self.look()
         self.trouble = "; ".join(tally.missed)[:400]
+        self._pause = min(self.settings.poll_seconds, self.away_seconds) if tally.away else self.settings.poll_seconds
         if not tally.missed:
             self._whole_at = self.clock()
         else:
@@ -147,7 +151,7 @@ class Reconciler:
             try:
                 followed = await self.followed()
             except Later as away:
-                return Tally(missed=[f"the recorder: {away}"])
+                return Tally(missed=[f"the recorder: {away}"], away=True)
             listed = [one for one in followed if only.lower() in {"", one.full_name.lower()}]
             if only and not listed:
                 tally.missed.append(f"{only}: the installation does not list it")

@@ -137,6 +137,7 @@ async def _begun(evaluator: Evaluator, policy: Overrides) -> None:
     await evaluator.link.open()
     evaluator.link.when_restored(evaluator.relay.look_again)
     await evaluator.relay.handshake()
+    await evaluator.consumers.serve()
     evaluator.recorder.open()
     await _settle_policy(evaluator, policy)
     await evaluator.requests.join()

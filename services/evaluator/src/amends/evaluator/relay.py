@@ -12,12 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from amends.common.bus.mirror import State
+from amends.common.bus.mirror import Overtaken, State
 from amends.common.crash import crash_point
 from amends.common.envelope import Row
 from amends.evaluator.fork import ForeignMirrorError, ForkError, Head, MirrorAheadError, one_history
 
 _LOG = logging.getLogger(__name__)
+
+_OVERTAKEN = 10  # times at the same position; a cluster's look may be older than its refusal
 
 Standing = Literal["starting", "mirroring", "failing", "forked", "ahead", "foreign", "damaged"]
 
@@ -89,6 +91,7 @@ class Relay:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._reached: int | None = None
         self._looked = float("-inf")
+        self._overtaken = (-1, 0)
 
     @property
     def lag(self) -> int:
@@ -139,14 +142,25 @@ class Relay:
             self.standing, self.error = _STANDING[type(error)], str(error)
             _LOG.critical("the relay stops", extra={"standing": self.standing, "error": self.error})
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it was: the next pass starts from what the mirror has
-            if self.standing != "failing":
-                _LOG.warning("the relay cannot mirror", extra={"error": repr(error)})
-            self.standing, self.error = "failing", str(error) or repr(error)
+        except Overtaken as error:
+            # Another evaluator was faster, which the next looks show; if they do not, something is wrong.
+            at, times = self._overtaken
+            self._overtaken = self.mirrored, times + 1 if at == self.mirrored else 1
+            if self._overtaken[1] > _OVERTAKEN:
+                self._failed(error)
             self._looked = float("-inf")
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever it was: the next pass starts from what the mirror has
+            self._failed(error)
             return False
         self.standing, self.error = "mirroring", ""
         return True
+
+    def _failed(self, error: Exception) -> None:
+        if self.standing != "failing":
+            _LOG.warning("the relay cannot mirror", extra={"error": repr(error)})
+        self.standing, self.error = "failing", str(error) or repr(error)
+        self._looked = float("-inf")
 
     async def _pass(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -13,6 +15,20 @@ _DEALT_WITH = ("permissions violation", "stale connection")  # by nats-py, as we
 
 class SturdyClient(Client):
     """The client for all our connections."""
+
+    async def connect(  # type: ignore[override]  # we name what we give
+        self,
+        servers: str | list[str],
+        **options: Any,  # noqa: ANN401 - nats-py's own
+    ) -> None:
+        """Come to every server of a cluster as who the first address says.
+
+        nats-py would come to those that it is told of by another server without a name, and would not read `%40` as @.
+        """
+        first = urlsplit(servers if isinstance(servers, str) else servers[0])
+        if first.username and first.password is not None:
+            options |= {"user": unquote(first.username), "password": unquote(first.password)}
+        await super().connect(servers, **options)
 
     async def flush(self, timeout: int = 10) -> None:  # noqa: ASYNC109 - its own signature
         """Return when the server has dealt with all that was sent before.

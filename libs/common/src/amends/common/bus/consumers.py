@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 
-from amends.common.bus.jetstream import NANOSECONDS, NO_CONSUMER, NO_STREAM, Rejected, ask, drift, look
-from amends.common.bus.link import Link
+from nats.aio.msg import Msg
+
+from amends.common.bus.jetstream import NANOSECONDS, NO_CONSUMER, NO_STREAM, Rejected, ask, drift, look, make_stream
+from amends.common.bus.link import Link, Unanswered, answer
 from amends.common.bus.mirror import STREAM
 from amends.common.events import REACTIONS, Reporter
 
 _LOG = logging.getLogger(__name__)
 ACK_WAIT = 60.0
 DEFERRED = "DEFERRED"
+STANDING = "consumer"  # where each service asks how its own stands: JetStream's API is for the evaluator alone
 
 
 class Consumers:
@@ -42,6 +46,18 @@ class Consumers:
                 found[str(service)] = (info["num_pending"], info["num_ack_pending"], info["num_redelivered"])
         return found
 
+    async def serve(self) -> None:
+        """Tell every service how its consumer stands, for as long as the connection is there."""
+        await self._link.subscribe(f"{STANDING}.*", self._asked)
+
+    async def _asked(self, message: Msg) -> None:
+        service = message.subject.removeprefix(f"{STANDING}.")
+        try:
+            found = await look(self._link, f"CONSUMER.INFO.{STREAM}.{service}", NO_CONSUMER)
+            await answer(self._link, message, json.dumps(found).encode())
+        except (Unanswered, Rejected) as error:
+            _LOG.info("how a consumer stands was not told", extra={"service": service, "error": str(error)})
+
     async def _ensure(self, service: Reporter, start: int) -> tuple[str, ...]:
         info = await look(self._link, f"CONSUMER.INFO.{STREAM}.{service}", NO_CONSUMER)
         wanted = durable(service, self._ack_wait)
@@ -69,7 +85,7 @@ class Consumers:
     async def _ensure_notes(self) -> tuple[str, ...]:
         info = await look(self._link, f"STREAM.INFO.{DEFERRED}", NO_STREAM)
         if info is None:
-            await ask(self._link, f"STREAM.CREATE.{DEFERRED}", **_notes(self._replicas))
+            await make_stream(self._link, _notes(self._replicas))
             return ()
         return tuple(f"stream {DEFERRED}: {what}" for what in drift(_notes(self._replicas), info["config"]))
 

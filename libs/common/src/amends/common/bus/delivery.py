@@ -46,7 +46,10 @@ class BusDelivery:
             return None
         if status(note):
             return 0
-        delivery, times = map(int, note.data.split(b" "))
+        try:
+            delivery, times = map(int, note.data.split(b" "))
+        except ValueError:
+            return 0  # not one of ours
         return times if delivery < self.number else 0
 
     async def alive(self) -> None:

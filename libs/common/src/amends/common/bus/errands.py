@@ -10,7 +10,7 @@ from typing import Annotated
 from nats.aio.msg import Msg
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from amends.common.bus.link import Link, Unanswered
+from amends.common.bus.link import Link, Unanswered, answer
 from amends.common.bus.users import RECONCILE
 from amends.common.policy import Count
 
@@ -61,14 +61,14 @@ class Errands:
         except ValidationError:
             _LOG.warning("a request to look around cannot be read")
             return
-        task = asyncio.create_task(self._served(wanted, message.reply))
+        task = asyncio.create_task(self._served(wanted, message))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def _served(self, wanted: Wanted, reply: str) -> None:
+    async def _served(self, wanted: Wanted, message: Msg) -> None:
         looked = await self._look(wanted.repository)
         try:
-            await self._link.publish(reply, looked.model_dump_json().encode())
+            await answer(self._link, message, looked.model_dump_json().encode())
         except Unanswered as unanswered:
             _LOG.warning("whoever asked for a look around was not answered", extra={"error": str(unanswered)})
 

@@ -12,9 +12,9 @@ from typing import Any
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from amends.common.bus.consumers import ACK_WAIT, durable
+from amends.common.bus.consumers import ACK_WAIT, STANDING, durable
 from amends.common.bus.delivery import BusDelivery
-from amends.common.bus.jetstream import NANOSECONDS, NO_CONSUMER, Rejected, drift, look
+from amends.common.bus.jetstream import NANOSECONDS, drift
 from amends.common.bus.link import Link, Unanswered, drained, status
 from amends.common.bus.mirror import STREAM
 from amends.common.events import Reporter
@@ -147,9 +147,9 @@ class BusInbox:
     async def _watched(self) -> None:
         while True:
             try:
-                info = await look(self._link, f"CONSUMER.INFO.{STREAM}.{self._service}", NO_CONSUMER)
-                self._said["consumer"] = self._judge(info)
-            except (Unanswered, Rejected) as error:
+                told = await self._link.request(f"{STANDING}.{self._service}")
+                self._said["consumer"] = self._judge(json.loads(told.data))
+            except Unanswered as error:
                 self._said["consumer"] = str(error)
             await asyncio.sleep(self._watch.look)
 

@@ -13,6 +13,7 @@ NO_STREAM = 10059
 NO_CONSUMER = 10014
 NO_MESSAGE = 10037
 NANOSECONDS = 1_000_000_000
+_NO_CLUSTER, _NO_PEERS = 10074, 10005
 
 
 class Rejected(Exception):
@@ -21,6 +22,10 @@ class Rejected(Exception):
     def __init__(self, verb: str, error: Mapping[str, Any]) -> None:
         super().__init__(f"{verb}: {error.get('description', error)}")
         self.code = int(error.get("err_code", 0))
+
+
+class TooFewServers(Exception):
+    """A stream is to be kept by more servers than there are."""
 
 
 async def ask(link: Link, verb: str, **fields: object) -> dict[str, Any]:
@@ -41,6 +46,19 @@ async def look(link: Link, verb: str, missing: int, **fields: object) -> dict[st
         if rejected.code == missing:
             return None
         raise
+
+
+async def make_stream(link: Link, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a stream; answers as `ask` does."""
+    try:
+        return await ask(link, f"STREAM.CREATE.{config['name']}", **config)
+    except Rejected as rejected:
+        if rejected.code not in {_NO_CLUSTER, _NO_PEERS}:
+            raise
+        raise TooFewServers(
+            f"the stream {config['name']} cannot be kept by {config['num_replicas']} servers ({rejected}): "
+            "start more of them as one cluster, each with JetStream, or lower `replicas`"
+        ) from rejected
 
 
 def drift(wanted: Mapping[str, object], found: Mapping[str, object]) -> tuple[str, ...]:

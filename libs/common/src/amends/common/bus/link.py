@@ -57,7 +57,7 @@ class Link:
             disconnected_cb=self._broken,
             reconnected_cb=self._restored,
             # nats-py waits 2 s before it tries again and gives up after 60 tries; a broker's restart takes 0.1 s.
-            reconnect_time_wait=0.05,  # type: ignore[arg-type]  # any number of seconds does
+            reconnect_time_wait=0.05,
             max_reconnect_attempts=-1,
             ping_interval=10,
             connect_timeout=2,
@@ -167,6 +167,22 @@ class Link:
         for waiting in list(self._waiting.values()):
             if subject in (None, waiting.subject.lower()) and not waiting.answer.done():
                 waiting.answer.set_exception(Unanswered(f"{waiting.subject}: {why}"))
+
+
+# Where somebody waits for an answer: in our account, or by way of nats-server in his. Nothing else is answered: we may
+# publish where the one who asks may not, and must not be made to do it for him.
+_INBOX = re.compile(r"_INBOX(\.[A-Za-z0-9_-]+)+|_R_(\.[A-Za-z0-9]+)+")
+
+
+def answerable(reply: str) -> bool:
+    """Whether this is a place where somebody waits for an answer."""
+    return _INBOX.fullmatch(reply) is not None
+
+
+async def answer(link: Link, asked: Msg, payload: bytes) -> None:
+    """Answer whoever asked, if he waits for it."""
+    if answerable(asked.reply):
+        await link.publish(asked.reply, payload)
 
 
 def status(message: Msg) -> str:

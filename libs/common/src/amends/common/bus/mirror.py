@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from amends.common.bus.jetstream import NO_MESSAGE, NO_STREAM, ask, drift, look
+from amends.common.bus.jetstream import NO_MESSAGE, NO_STREAM, drift, look, make_stream
 from amends.common.bus.link import SECONDS, Link
 from amends.common.effects import effect
 from amends.common.envelope import Row, cloud_event, row_from, subject
@@ -16,11 +16,16 @@ from amends.common.envelope import Row, cloud_event, row_from, subject
 STREAM = "EVENTS"
 EPOCH = "amends.epoch"
 MESSAGES = 1_000_000  # about 0.5 GB, and a month of a busy installation: more than a backup's interval
+_WRONG_LAST, _IN_FLIGHT = 10071, 10164
 WINDOW = 4 * 1024 * 1024  # bytes under way before the server must have confirmed them
 
 
 class Conflict(Exception):
     """The stream does not end where we thought: somebody else mirrors too, or it lost something. Look again."""
+
+
+class Overtaken(Conflict):
+    """Somebody else has mirrored these rows, or does so right now: another evaluator, and nothing is wrong."""
 
 
 class NotOurs(Exception):
@@ -54,7 +59,7 @@ class Mirror:
     async def create(self, first: int, epoch: str) -> State:
         """Make the stream, empty, for the events from position `first` on."""
         config = {**stream(self._replicas), "first_seq": first, "metadata": {EPOCH: epoch}}
-        return self._state(await ask(self._link, f"STREAM.CREATE.{STREAM}", **config))
+        return self._state(await make_stream(self._link, config))
 
     async def last_seq(self) -> int:
         """The position of the newest event that is mirrored, 0 without a mirror."""
@@ -93,8 +98,11 @@ class Mirror:
             subject(row.loop, row.type), payload, headers=_headers(row), seconds=self._seconds
         )
         answer = json.loads(reply.data)
-        if answer.get("seq") != row.pos:
-            raise Conflict(f"position {row.pos} was not mirrored: {answer.get('error', answer)}")
+        if answer.get("seq") == row.pos:
+            return
+        error = answer.get("error", answer)
+        refused = Overtaken if error.get("err_code") in {_WRONG_LAST, _IN_FLIGHT} else Conflict
+        raise refused(f"position {row.pos} was not mirrored: {error}")
 
     def _state(self, info: Mapping[str, Any]) -> State:
         config, state = info["config"], info["state"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -19,12 +18,10 @@ from amends.common.answers import Refused, Stop, Unavailable
 from amends.common.bus import wire
 from amends.common.bus.client import SturdyClient
 from amends.common.bus.desk import Desk
-from amends.common.bus.link import drained
+from amends.common.bus.link import answerable, drained
 
 _LOG = logging.getLogger(__name__)
 GROUP = "evaluators"
-# Nothing else is answered: we may publish where the one who asks may not, and must not be made to do it for him.
-_INBOX = re.compile(r"_INBOX(\.[A-Za-z0-9_-]+)+")
 _FAREWELL = 2.0  # seconds for the last answers to leave
 AT_ONCE = 1_024  # requests in hand; more wait in the client, and what waits too long is asked again
 
@@ -122,7 +119,7 @@ class Requests:
         # A task of our own for each request, so that reports meet in one transaction. FastStream's `max_workers` does
         # that too, at three times the cost, and forgets on stop what it has taken and not begun.
         async def take(message: NatsMessage) -> None:
-            if not _INBOX.fullmatch(message.reply_to):
+            if not answerable(message.reply_to):
                 _LOG.warning("a request without an inbox", extra={"subject": message.raw_message.subject})
                 return
             await self._room.acquire()
