@@ -8,7 +8,17 @@ from collections.abc import Mapping
 
 from nats.aio.msg import Msg
 
-from amends.common.bus.jetstream import NANOSECONDS, NO_CONSUMER, NO_STREAM, Rejected, ask, drift, look, make_stream
+from amends.common.bus.jetstream import (
+    NANOSECONDS,
+    NO_CONSUMER,
+    NO_STREAM,
+    THERE_ALREADY,
+    Rejected,
+    ask,
+    drift,
+    look,
+    make_stream,
+)
 from amends.common.bus.link import Link, Unanswered, answer
 from amends.common.bus.mirror import STREAM
 from amends.common.events import REACTIONS, Reporter
@@ -63,7 +73,12 @@ class Consumers:
         wanted = durable(service, self._ack_wait)
         if info is None:
             began = {**wanted, "deliver_policy": "by_start_sequence", "opt_start_seq": start}
-            await self._put(service, began, "create")
+            try:
+                await self._put(service, began, "create")
+            except Rejected as rejected:
+                if rejected.code != THERE_ALREADY:
+                    raise
+                return ()  # another evaluator was faster; the next look sees what it made
             _LOG.info("made a consumer", extra={"service": service, "start": start})
             return ()
         found = info["config"]
