@@ -181,6 +181,6 @@ def test_labels_are_of_closed_sets_and_few() -> None:
     allowed = {"type", "service", "answer", "state", "status", "outcome", "reason", "consumer", "le", "version"}
     allowed |= {"event"}  # of a webhook: those we follow, and `other`
     # The settings name one model, of a list of prices; the others are lists in the code.
-    allowed |= {"model", "kind", "result", "what", "ended"}
+    allowed |= {"model", "kind", "result", "what", "ended", "channel"}
     assert {label for sample in series for label in sample.labels} <= allowed | {"vocabulary"}
     assert len(series) < 800  # of all services together, as far as they are loaded here
