@@ -98,6 +98,19 @@ async def test_nothing_to_be_done_before_a_human_decides_is_handed_over(commande
     assert verdict(await commanded.prepared()) == (Judgement.NEEDS_HUMAN, "Which?")
 
 
+@pytest.mark.parametrize("overall", ["needs_human_input", "blocked"])
+@asynchronous
+async def test_items_that_one_decision_settles_are_told_together(commanded: Place, overall: str) -> None:
+    commanded.scene.pull.review("carol", "changes_requested", "", [{"path": "app.py", "line": 10, "body": "Worse."}])
+    asked = [one("needs_human", (), reason, "needs_human") for reason in ("1. up, 2. down", "see there")]
+    asked[0]["beside"], asked[1]["item"] = ["item-2"], "item-2"
+    commanded.double.says(text(report(*asked, overall=overall)))
+    found = {verdict.item: verdict for verdict in (await commanded.prepared()).verdicts if "thread" in verdict.item}
+    assert [verdict.reason for verdict in found.values()] == ["1. up, 2. down"] * 2
+    assert [found[verdict.beside[0]].beside[0] for verdict in found.values()] == list(found)
+    assert "names the options by number" in commanded.heard()
+
+
 @asynchronous
 async def test_what_is_less_severe_than_the_policy_wants_is_put_off(commanded: Place) -> None:
     commanded.double.says(text(report({**one("declined", (), "Too small."), "severity": "low"})))

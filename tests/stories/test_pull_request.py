@@ -433,17 +433,29 @@ def contradicted(scene: Scene) -> None:
 
 def opposite(double: ModelDouble) -> None:
     said = reports(item_1=f"needs_human: {QUESTION}", item_2="needs_human: see the other")
-    [report] = [block for block in said.blocks if not isinstance(block, str)]
-    report.given["items"][0]["beside"] = ["item-2"]
+    one_decision(said)
     double.says(triages(item_1="needs_human", item_2="needs_human"), said)
 
 
+def hopeless(double: ModelDouble) -> None:
+    said = triages(item_1="needs_human", item_2="needs_human")
+    one_decision(said)["overall"] = "blocked"
+    double.says(said)
+
+
+def one_decision(said: Says) -> Any:
+    [given] = [block.given for block in said.blocks if not isinstance(block, str)]
+    given["items"][0] |= {"beside": ["item-2"], "reason": QUESTION}
+    return given
+
+
+@pytest.mark.parametrize("model", [opposite, hopeless], ids=["in the report", "at once"])
 @asynchronous
 async def test_reviewers_who_contradict_each_other_get_one_decision_card_in_both_threads(
-    scene: Scene, sqlite_book: Book, tmp_path: Path, double: ModelDouble
+    model: Callable[[ModelDouble], None], scene: Scene, sqlite_book: Book, tmp_path: Path, double: ModelDouble
 ) -> None:
     contradicted(scene)
-    opposite(double)
+    model(double)
     async with stage(sqlite_book, scene, tmp_path, double) as all_:
         await all_.goes()
         [one, other] = [thread.bodies[-1].partition("\n")[2] for thread in scene.pull.threads]

@@ -2,7 +2,7 @@
 
 Its environment is made for it: the settings that it needs and no others. The private key of a GitHub App stays here:
 the child asks for tokens over a line of its own, and gets those that read one repository. It is started again when it
-ends.
+ends, and ends when we do: an orphan would keep the key, and the name under which its successor works.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
 
+from amends.common.bound import bound
 from amends.common.github.auth import FIXING
 from amends.common.github.client import Client
 from amends.common.github.lending import lend
@@ -96,7 +97,8 @@ class Child:
 
     async def _started(self) -> asyncio.subprocess.Process:
         """The process; where it has no key, with a line to us as its standard input, which it closes by ending."""
-        start = partial(asyncio.create_subprocess_exec, sys.executable, "-m", "amends.fixer", env=self.environment)
+        command = bound(sys.executable, "-m", "amends.fixer")
+        start = partial(asyncio.create_subprocess_exec, *command, env=self.environment)
         if self.client is None:
             return await start(stdin=asyncio.subprocess.DEVNULL)
         ours, its = socket.socketpair()

@@ -47,6 +47,7 @@ def _one_of(*words: str) -> Json:
 _ITEM: Json = {"type": "string", "description": "Its name, like item-1."}
 _SEVERITY = _one_of("critical", "high", "medium", "low", "suggestion")
 _CATEGORY = _one_of("security", "architecture", "logic", "style", "performance", "testing", "documentation")
+_BESIDE: Json = {"type": "array", "items": {"type": "string", "description": "An item that wants the opposite."}}
 
 # The same bytes in every request of every run: a cache compares them.
 TOOLS: tuple[Json, ...] = (
@@ -72,7 +73,7 @@ TOOLS: tuple[Json, ...] = (
         overall=_one_of("ready", "needs_human_input", "blocked"),
         items=_list(
             item=_ITEM, kind=_one_of("actionable", "question", "needs_human"), severity=_SEVERITY, category=_CATEGORY,
-            reason=TEXT,
+            reason=TEXT, beside=_BESIDE,
         ),
     ),
     _tool(
@@ -81,7 +82,7 @@ TOOLS: tuple[Json, ...] = (
         items=_list(
             item=_ITEM, verdict=_one_of("fixed", "answered", "declined", "deferred", "needs_human"), reason=TEXT,
             hunks={"type": "array", "items": {"type": "string", "description": "As `changes` names it."}},
-            beside={"type": "array", "items": {"type": "string", "description": "An item that wants the opposite."}},
+            beside=_BESIDE,
         ),
         concerns=TEXT,
     ),

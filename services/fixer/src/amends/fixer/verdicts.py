@@ -5,7 +5,7 @@ Which files change is taken from the files, what is allowed from the policy. Her
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
@@ -29,13 +29,14 @@ SaidT = TypeVar("SaidT", bound=_Said)
 
 
 class Sorted(_Said):
-    """What one item is."""
+    """What one item is; `beside` are those that the same decision of a human settles."""
 
     item: str
     kind: Kind
     severity: Severity = Severity.MEDIUM
     category: Category = "logic"
     reason: Words = ""
+    beside: tuple[Name, ...] = ()
 
 
 class Triage(_Said):
@@ -98,7 +99,7 @@ def verdicts(
     """One for each task; `hunks` are those that there are."""
     severities = {one.item: one.severity for one in sorted_.items}
     answers = {one.item: one for one in said.items}
-    groups = together(said)
+    groups = together(one for one in said.items if one.verdict == "needs_human")
     known = {task.name: task.feedback.item for task in tasks}
     for task in tasks:
         item, answer = task.feedback, answers[task.name]
@@ -116,31 +117,34 @@ def verdicts(
         )  # fmt: skip
 
 
-def together(said: Report) -> dict[str, tuple[str, ...]]:
+def together(open_: Iterable[Sorted | Answer]) -> dict[str, tuple[str, ...]]:
     """For each item that one decision settles together with others, all of these in the order they were told in."""
-    open_ = {one.item: set(one.beside) for one in said.items if one.verdict == "needs_human"}
+    wanted = {one.item: one.beside for one in open_}
     groups: list[set[str]] = []
-    for name, beside in open_.items():
-        joined = {name, *(other for other in beside if other in open_)}
+    for name, beside in wanted.items():
+        joined = {name, *(other for other in beside if other in wanted)}
         for group in [group for group in groups if group & joined]:
             groups.remove(group)
             joined |= group
         groups.append(joined)
-    order = list(open_)
+    order = list(wanted)
     return {name: tuple(sorted(group, key=order.index)) for group in groups if len(group) > 1 for name in group}
 
 
 def handed_over(said: Triage, tasks: Sequence[Task]) -> Iterator[Verdict]:
-    """When nothing can be done before somebody has decided: a question for each task."""
-    reasons = {one.item: one for one in said.items}
+    """When nothing can be done before somebody has decided: a question for each task, or one for several."""
+    answers = {one.item: one for one in said.items}
+    groups = together(said.items)
+    known = {task.name: task.feedback.item for task in tasks}
     for task in tasks:
-        one = reasons[task.name]
+        group = groups.get(task.name, (task.name,))
         yield Verdict(
             item=task.feedback.item,
             version=task.feedback.version,
             judgement=Judgement.NEEDS_HUMAN,
-            reason=one.reason or "nothing can be done about this before somebody has decided",
-            severity=task.feedback.severity or one.severity,
+            reason=answers[group[0]].reason or "nothing can be done about this before somebody has decided",
+            severity=task.feedback.severity or answers[task.name].severity,
+            beside=tuple(known[name] for name in group if name != task.name),
         )
 
 

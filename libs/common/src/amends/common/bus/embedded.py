@@ -11,24 +11,16 @@ import json
 import os
 import secrets
 import shutil
-import sys
 import sysconfig
 import time
 from asyncio.subprocess import DEVNULL, Process, create_subprocess_exec
 from pathlib import Path
 from typing import Self
 
+from amends.common.bound import bound
 from amends.common.bus.users import configuration
 from amends.common.events import EVERYONE, Reporter
 
-# Runs in the child and becomes nats-server: the kernel kills it when we die, however we die. Not a preexec_fn, which
-# is unsafe beside threads. If we are dead already it must not start at all.
-_LAUNCH = (
-    "import ctypes, os, sys\n"
-    "ctypes.CDLL(None).prctl(1, 9)\n"
-    "os.getppid() == int(sys.argv[1]) or os._exit(1)\n"
-    "os.execv(sys.argv[2], sys.argv[2:])"
-)
 _MEMORY = "256MiB"  # beyond this Go collects more eagerly; a hundred thousand loops fit in 150
 _LOG_BYTES = 5_000_000
 # Seconds before a server that died starts again, and after how many it counts as having lived.
@@ -190,11 +182,9 @@ def binary() -> str:
     return found
 
 
-def command(store: Path, port: int, config: Path | None = None) -> list[str]:
+def command(store: Path, port: int, config: Path | None = None) -> tuple[str, ...]:
     """How to start it."""
     server = [binary(), "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(store), "--ports_file_dir", str(store)]
     if config is not None:
         server += ["-c", str(config)]
-    if sys.platform != "linux":
-        return server
-    return [sys.executable, "-I", "-S", "-c", _LAUNCH, str(os.getpid()), *server]
+    return bound(*server)
