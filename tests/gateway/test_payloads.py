@@ -13,14 +13,37 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from amends.common.github.text import paired
-from amends.gateway.observe import _SEEN
-from amends.gateway.payloads import Delivery, OfInstallation, Unreadable, read, single
+from amends.gateway.payloads import (
+    Delivery,
+    OfCheck,
+    OfInstallation,
+    OfIssueComment,
+    OfPull,
+    OfRepository,
+    OfReview,
+    OfReviewComment,
+    OfStatus,
+    OfThread,
+    Unreadable,
+    read,
+    single,
+)
 from tests.contract.examples import named, rejections
 from tests.gateway.test_fuzz import SOME, mutated
 from tests.support.gateway import Json, raw
 
-KINDS: dict[str, type[Delivery]] = {event: kind for event, (kind, _) in _SEEN.items()}
-KINDS |= dict.fromkeys(("installation", "installation_repositories"), OfInstallation)
+KINDS: dict[str, type[Delivery]] = {
+    "pull_request": OfPull,
+    "pull_request_review": OfReview,
+    "pull_request_review_comment": OfReviewComment,
+    "pull_request_review_thread": OfThread,
+    "issue_comment": OfIssueComment,
+    "check_run": OfCheck,
+    "status": OfStatus,
+    "repository": OfRepository,
+    "installation": OfInstallation,
+    "installation_repositories": OfInstallation,
+}
 EXAMPLES = [(KINDS[event], payload) for event, payload in named() if event in KINDS]
 EXAMPLES += [(KINDS["pull_request_review"], payload) for payload in rejections()]
 
