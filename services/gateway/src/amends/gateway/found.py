@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from amends.common.events import AccessChanged, AnyFact, ChecksFinished
-from amends.common.github.models import Pull
+from amends.common.github.models import Pull, User
 
 Reason = Literal[
     "ping",  # GitHub tries whether we are there
@@ -75,6 +75,10 @@ class Sight:
             return self.ignored(otherwise)
         heads = ((sha, number),) if sha else ()
         return Observed(self.repo, self.full_name, self.actor, tuple((number, fact) for fact in said), heads=heads)
+
+    def own(self, user: User | None) -> bool:
+        """Whether it is us who said it."""
+        return user is not None and user.id in self.ours
 
     def ignored(self, reason: Reason) -> Ignored:
         return Ignored(reason, self.repo, self.full_name)

@@ -159,9 +159,11 @@ def comment_gone(comment: ReviewComment | IssueComment) -> CommentDeleted:
 
 def commanded(said: Speech, ours: frozenset[int] = frozenset()) -> CommandGiven | None:
     """The command in a comment or a review by a person, if there is one; whether he may give it is checked later."""
-    who = author(said.user, ours)
-    order = order_in(said.body) if who.kind == "user" else None
+    order = order_in(said.body)
     if order is None:
+        return None
+    who = author(said.user, ours)
+    if who.kind != "user":
         return None
     kind = {ReviewComment: "thread", IssueComment: "comment", Review: "review"}[type(said)]
     return CommandGiven(id=f"{kind}-{said.id}", name=order.name, text=order.text, author=who)
