@@ -374,6 +374,9 @@ def timers(loop: Loop, policy: Policy) -> list[Timer]:
             found.append(Timer(f"tell/{pos}", ask.mark.version, ask.mark.time + told, deadline=True))
     if not loop.closed:
         found += _author_timers(loop, policy)
+        if (watch := loop.watch) and not watch.over:
+            due = watch.mark.time + watch.seconds * SECOND
+            found.append(Timer(f"ci/{watch.n}", watch.mark.version, due, deadline=False))
     return found
 
 
@@ -441,7 +444,7 @@ def requests(loop: Loop, policy: Policy) -> list[Request]:
             found.append(Request(cycle.fetched.pos, "fixer", wait))
         elif not cycle.fetched:
             found.append(Request(cycle.requested.pos, "comment-fetcher", due.get(f"collect/{step}", loop.time)))
-    found += [Request(pos, "notifier", due.get(f"tell/{pos}", loop.time)) for pos in loop.asks]
+    found += [Request(pos, ask.fact.service, due.get(f"tell/{pos}", loop.time)) for pos, ask in loop.asks.items()]
     for id_, review in loop.reviews.items():
         if unchecked(review):
             found.append(Request(review.mark.pos, "comment-fetcher", due.get(f"author/{id_}", loop.time)))
