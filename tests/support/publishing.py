@@ -117,8 +117,12 @@ class Crew:
 
     async def work_off(self, kind: type[AnyFact]) -> list[AnyFact]:
         """What the log asks of the publisher, of this kind."""
+        return [fact for event in self.owed(kind) for fact in await self.answer(event)]
+
+    def owed(self, kind: type[AnyFact]) -> list[Event]:
+        """What of this kind the publisher has not answered."""
         asked = [self.book.event(owed.pos) for owed in self.book.log.outstanding("publisher")]
-        return [fact for event in asked if isinstance(event.fact, kind) for fact in await self.answer(event)]
+        return [event for event in asked if isinstance(event.fact, kind)]
 
     async def answer(self, event: Event) -> list[AnyFact]:
         reports = [addressed(event, said) for said in await self.answers.answer(event)]
