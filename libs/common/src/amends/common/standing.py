@@ -118,6 +118,15 @@ def rejections(loop: Loop, policy: Policy, *, believed: bool | None = True) -> l
     return [review for review in opinions(loop, policy, believed=believed) if review.verb == "rejected"]
 
 
+def wavers(loop: Loop, policy: Policy) -> bool:
+    """Whether somebody who rejects has said something else since, which counts as soon as he is looked up."""
+    unsure = {one.author.account for one in loop.reviews.values() if unchecked(one) and not one.overdue}
+    if not unsure:
+        return False
+    later = {review.author.account for review in rejections(loop, policy, believed=None)}
+    return any(review.author.account in unsure - later for review in rejections(loop, policy))
+
+
 def approvals(loop: Loop, policy: Policy) -> list[Review]:
     """The standing approvals of the current head by trusted people other than the author."""
     pull = loop.pull

@@ -66,6 +66,7 @@ from amends.common.standing import (
     trusted,
     unwanted,
     waits,
+    wavers,
     window,
     work,
 )
@@ -476,7 +477,7 @@ def _started(loop: Loop, policy: Policy) -> Decisions:
     if loop.phase is not Phase.RESTING or loop.cycle or obstacles(loop, policy):
         return []
     opening = window(loop, policy)
-    if not loop.ask and (opening is None or loop.settled != opening.over):
+    if not loop.ask and (opening is None or loop.settled != opening.over or wavers(loop, policy)):
         return []
     of = f"cycle/{loop.n}/{opening.generation if opening else loop.woken.version}"
     if loop.used >= policy.max_cycles + loop.granted:
