@@ -163,10 +163,14 @@ def paused() -> Story:
     return told(fixing().says(command("pause")))
 
 
-def approved() -> Story:
+def approved(words: str | None = None) -> Story:
     story = told(awaiting())
-    approval = ReviewApproved(review=901, node="PRR_901", author=MARIA, head=HEAD, submitted_at=NOON)
+    approval = ReviewApproved(review=901, node="PRR_901", author=MARIA, head=HEAD, submitted_at=NOON, body=words)
     return told(story.says(approval, checked("review/901/approved")))
+
+
+def approved_with_words() -> Story:
+    return approved(AGAIN)
 
 
 def stopped() -> Story:
@@ -210,6 +214,7 @@ STORIES: dict[str, Teller] = {
     "needs_human_with_all_cycles_used": used_up,
     "paused": paused,
     "done_approved": approved,
+    "done_approved_with_words": approved_with_words,
     "done_stopped": stopped,
     "done_merged": merged,
 }
