@@ -6,6 +6,7 @@ import logging
 import re
 from http import HTTPStatus
 
+from amends.common.github.sightings import Ours
 from amends.common.log import LogUnreachable
 from amends.gateway import measures
 from amends.gateway.exchange import Answer, Head, Request, Route, later, refusal
@@ -25,7 +26,7 @@ _DELIVERY = re.compile(r"[A-Za-z0-9-]{1,64}")
 class Intake:
     """Takes deliveries: first whether they may be believed, then what they say, then where it belongs."""
 
-    def __init__(self, secrets: Secrets, desk: Desk, ours: frozenset[int]) -> None:
+    def __init__(self, secrets: Secrets, desk: Desk, ours: Ours) -> None:
         self._secrets = secrets
         self._desk = desk
         self._ours = ours
