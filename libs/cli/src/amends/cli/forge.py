@@ -64,7 +64,6 @@ class _User(BaseModel):
 
 class _Config(BaseModel):
     url: str | None = None
-    content_type: str = "form"
 
 
 class _Hook(BaseModel):
@@ -213,8 +212,6 @@ class Look:
             return Check("webhook", "warn", "the App has no webhook", f"set its URL to https://YOUR-GATEWAY{HOOK}")
         if not config.url.endswith(HOOK):
             return Check("webhook", "fail", f"it leads to {config.url}", f"its URL has to end in {HOOK}")
-        if config.content_type != "json":
-            return Check("webhook", "fail", "its content type is form", "set the content type to application/json")
         last = next(iter(read(told.content, TypeAdapter(list[_Delivery])) if told else ()), None)
         return _arrived(config.url, last)
 
