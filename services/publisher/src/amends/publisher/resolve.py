@@ -18,7 +18,7 @@ from amends.common.git import Remote
 from amends.common.git.remotely import NoRef
 from amends.common.github.client import Reach
 from amends.common.github.errors import Denied, Missing, Torn
-from amends.common.github.models import Part
+from amends.common.github.models import Known, Part
 from amends.publisher import measures
 from amends.publisher.live import Place, seen
 from amends.publisher.push import Publisher, place
@@ -51,7 +51,7 @@ class _Root(Part):
 
 
 class _Roots(Part):
-    nodes: tuple[_Root, ...] = ()
+    nodes: Known[_Root] = ()
 
 
 class _Thread(Part):
@@ -60,7 +60,7 @@ class _Thread(Part):
     comments: _Roots = _Roots()
 
 
-_THREADS = TypeAdapter(tuple[_Thread, ...])
+_THREADS: TypeAdapter[tuple[_Thread, ...]] = TypeAdapter(Known[_Thread])
 
 
 @dataclass(frozen=True)
