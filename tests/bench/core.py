@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.bench import growth, mirror, rebuild, steps
+from tests.bench import growth, mirror, ready, rebuild, steps
 from tests.bench.figures import Score
 
 Comparison = Callable[[Score, Path, int, float], None]
@@ -19,6 +19,7 @@ COMPARISONS: dict[str, Comparison] = {
     "rebuild": rebuild.compare,
     "growth": growth.compare,
     "mirror": mirror.compare,
+    "ready": ready.compare,
 }
 
 

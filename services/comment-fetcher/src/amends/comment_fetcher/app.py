@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from amends.comment_fetcher.authors import Authors, Rules
 from amends.comment_fetcher.collect import Collector, Said
@@ -28,6 +28,7 @@ from amends.common.events import (
 )
 from amends.common.github.client import Client, Nobody
 from amends.common.github.ourselves import our_accounts
+from amends.common.github.sightings import NOBODY, Ours
 from amends.common.settings import Settings
 from amends.common.worker import Worker
 
@@ -77,9 +78,9 @@ class Fetcher:
         }
 
 
-def answers(settings: Settings, client: Client, recorder: Recorder, ours: frozenset[int] = frozenset()) -> Answers:
+def answers(settings: Settings, client: Client, recorder: Recorder, ours: Ours = NOBODY) -> Answers:
     """The handler of events, connected to nothing yet; `ours` are the accounts that we write under."""
-    ours = ours | frozenset(settings.our_accounts)
+    ours = replace(ours, alone=ours.alone | frozenset(settings.our_accounts))
     collector = Collector(client, recorder, ours, settings.fetcher.collect_seconds)
     return Answers(collector, Authors(client), Rules(client))
 
