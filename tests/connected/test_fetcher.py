@@ -52,7 +52,7 @@ async def test_a_review_that_nobody_told_of_is_collected(sqlite_url: str, guarde
 
         await eventually(seen)
         await until(lambda: any("/permission" in one.path for one in scene.double.requests.entries))
-        await until(lambda: fetcher.checks() == {"comment-fetcher": "ok", "reconcile": "ok"}, 25)
+        await until(lambda: fetcher.checks() == {"comment-fetcher": "ok", "reconcile": "ok"})
 
 
 @asynchronous

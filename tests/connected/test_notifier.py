@@ -59,8 +59,8 @@ async def test_what_is_decided_is_told(sqlite_url: str, guarded: NatsServer, sce
             report = Report(fact=fact, about=About(repo=scene.repo.id, number=pull.number))
             await eventually(partial(recorded, recorder, report))
         with closing(Log(sqlite_url)) as log:
-            await until(lambda: pull.labels == ["amends: ready"] and not log.outstanding(), 20)
-        await until(lambda: notifier.checks() == {"notifier": "ok"}, 25)
+            await until(lambda: pull.labels == ["amends: ready"] and not log.outstanding())
+        await until(lambda: notifier.checks() == {"notifier": "ok"})
     said = [one.body.partition(" -->")[0].partition("-pr-1/")[2] for one in pull.conversation]
     assert sorted(said) == ["card", "finished/1"]
 

@@ -32,7 +32,7 @@ async def cut_off(book: Book, scene: Scene, folder: Path, double: ModelDouble) -
     async with fixing(book, scene, folder, double) as bench:
         event = await bench.collected()
         task = asyncio.create_task(bench.slot.fix(event))
-        await until(lambda: len(double.asked) == 3, 20)
+        await until(lambda: len(double.asked) == 3)
         task.cancel()
         await asyncio.wait({task})
         yield bench, event
