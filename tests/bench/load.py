@@ -40,7 +40,6 @@ from tests.support.github import LINES
 
 OWNERS = 10  # installations: what may be written in an hour is bounded for each
 SECOND = 1_000_000
-_ONCE = ("fix.pushed", "cycle.finished", "review.requested")
 SAID = "Louder, please."
 _TURNS = (
     triages(item_1="actionable"), edits("app.py", "line 8\n", "LINE 8\n"), reports(item_1=("app.py:8-8",)),

@@ -21,7 +21,6 @@ from amends.common.answers import Recorded, Report
 from amends.common.envelope import Event
 from amends.common.events import (
     AnyFact,
-    Author,
     Change,
     CommentsFetched,
     CycleFinished,
@@ -160,6 +159,3 @@ async def publishing(
 def token_of(scene: Scene, login: str) -> GitHub:
     """Settings of somebody else, with a token."""
     return scene.token_settings.model_copy(update={"token": SecretStr(scene.double.token(login))})
-
-
-BOB = Author(id=1, login="bob")

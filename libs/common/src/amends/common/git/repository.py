@@ -301,9 +301,9 @@ class Repository:
         done = await self._git("merge-base", one, other, expected=(0, 1))
         return done.out.decode().strip() or None
 
-    async def trailed(self, base: str, head: str, name: str) -> Sequence[Commit]:
-        """The commits of `head` that `base` lacks, newest first, with their trailers of this name."""
-        form = f"%H%x00%P%x00%(trailers:key={name},valueonly,separator=%x01)%x00"
+    async def trailed(self, base: str, head: str) -> Sequence[Commit]:
+        """The commits of `head` that `base` lacks, newest first, with the keys in their trailers."""
+        form = "%H%x00%P%x00%(trailers:key=Amends-Key,valueonly,separator=%x01)%x00"
         done = await self._git("log", "-z", f"--format=tformat:{form}", f"{base}..{head}", "--")
         parts = done.out.decode(errors="replace").split("\0")
         lines = zip(parts[0::4], parts[1::4], parts[2::4], strict=False)
@@ -313,9 +313,9 @@ class Repository:
             if sha.strip()
         ]
 
-    async def find_trailer(self, base: str, head: str, key: str, name: str = "Amends-Key") -> str | None:
+    async def find_trailer(self, base: str, head: str, key: str) -> str | None:
         """The commit of `head`, and not of `base`, that carries this key."""
-        return next((one.sha for one in await self.trailed(base, head, name) if key in one.trailers), None)
+        return next((one.sha for one in await self.trailed(base, head) if key in one.trailers), None)
 
     async def conflicts(self, ours: str, theirs: str) -> Sequence[str]:
         """The paths that would conflict if the two were merged."""
