@@ -23,8 +23,6 @@ from statistics import quantiles
 
 import psutil
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from amends.common.envelope import Event, event_of
 from amends.common.log import Log
 from amends.doubles.github import GitHubDouble
