@@ -13,6 +13,7 @@ from amends.common import alone
 from amends.common.answers import Recorder
 from amends.common.bus.link import Link
 from amends.common.bus.work import worker
+from amends.common.delivery import pull_of
 from amends.common.events import Reporter
 from amends.common.git import Access, Repositories
 from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
@@ -26,7 +27,6 @@ from amends.fixer.dialogue import Model
 from amends.fixer.fixing import Slot
 from amends.fixer.record import Records
 from amends.fixer.sandbox import SandboxUnavailable
-from amends.fixer.sources import place
 from amends.fixer.walls import Walled
 from amends.fixer.workspaces import Workspaces
 
@@ -73,7 +73,7 @@ def tidy(settings: Settings, around: Means) -> Tidying:
     shelves.append(Shelf("repositories", most, copies.size, copies.collect))
 
     def kept(repo: int) -> Sequence[str]:
-        places = (place(loop) for one in spaces for loop in one.loops())
+        places = (pull_of(loop) for one in spaces for loop in one.loops())
         return [f"refs/amends/pull/{at.number}/" for at in places if at.repo == repo]
 
     return Tidying(SERVICE, copies, tuple(shelves), settings.fixer.tidy_seconds, kept)

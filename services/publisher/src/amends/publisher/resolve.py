@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from amends.common.answers import Go, Report, Stop, Unavailable
-from amends.common.delivery import Later
+from amends.common.delivery import Later, pull_of
 from amends.common.envelope import Event
 from amends.common.events import AnyFact, CycleFinished, Judgement, PrClosed, ThreadResolved
 from amends.common.gate.hunks import claimed
@@ -19,9 +19,10 @@ from amends.common.git.remotely import NoRef
 from amends.common.github.client import Reach
 from amends.common.github.errors import Denied, Missing, Torn
 from amends.common.github.models import Part
+from amends.common.identity import PullId
 from amends.publisher import measures
-from amends.publisher.live import Place, seen
-from amends.publisher.push import Publisher, place
+from amends.publisher.live import seen
+from amends.publisher.push import Publisher
 
 log = logging.getLogger(__name__)
 _SOON = 30.0
@@ -82,7 +83,7 @@ class Resolver:
         }
         if not fixed or not await self._may(event):
             return []
-        at = place(event.loop)
+        at = pull_of(event.loop)
         try:
             return await self._resolved(event, at, finished.sha, fixed)
         except (Missing, Denied):  # gone, or not ours to resolve: the threads say themselves that they are open
@@ -99,7 +100,7 @@ class Resolver:
             case Unavailable(detail=detail):
                 raise Later(_SOON, detail)
 
-    async def _resolved(self, event: Event, at: Place, sha: str, fixed: Fixed) -> Sequence[Said]:
+    async def _resolved(self, event: Event, at: PullId, sha: str, fixed: Fixed) -> Sequence[Said]:
         reach = await self.publisher.client.repository(at.repo)
         live = await seen(reach, at)
         if isinstance(live.standing, PrClosed):
@@ -117,7 +118,7 @@ class Resolver:
         measures.resolved(len(told))
         return told
 
-    async def _standing(self, at: Place, branch: str, sha: str, fixed: Fixed) -> set[int]:
+    async def _standing(self, at: PullId, branch: str, sha: str, fixed: Fixed) -> set[int]:
         """The threads whose fix is in the live head, untouched since."""
         repository = self.publisher.repositories.of(at.repo)
         ours = f"refs/amends/heads/{at.number}"
@@ -137,7 +138,7 @@ class Resolver:
         return {root for root, hunks in fixed.items() if touched.isdisjoint(claimed(hunk).path for hunk in hunks)}
 
 
-async def _threads(reach: Reach, at: Place) -> AsyncIterator[_Thread]:
+async def _threads(reach: Reach, at: PullId) -> AsyncIterator[_Thread]:
     after: str | None = None
     for _ in range(_MOST_PAGES):
         data, errors = await reach.query(_LIST, number=at.number, after=after)

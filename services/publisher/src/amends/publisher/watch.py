@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from amends.common.delivery import Later
+from amends.common.delivery import Later, pull_of
 from amends.common.envelope import Event
 from amends.common.events import ChecksFinished, FixPushed, PrClosed
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.models import Check, Many, Part, Status, Words
 from amends.common.github.sightings import check_name
-from amends.publisher.live import Live, Place, seen
-from amends.publisher.push import place
+from amends.common.identity import PullId
+from amends.publisher.live import Live, seen
 
 log = logging.getLogger(__name__)
 _SECOND = 1_000_000
@@ -61,7 +61,7 @@ class _Rule(Part):
 class Pushed(NamedTuple):
     """What was pushed, and where."""
 
-    at: Place
+    at: PullId
     sha: str
 
 
@@ -80,12 +80,12 @@ class Watcher:
         fact = event.fact
         if not isinstance(fact, FixPushed) or not fact.ci_seconds:
             return []
-        reach = await self.client.repository(place(event.loop).repo)
+        reach = await self.client.repository(pull_of(event.loop).repo)
         left = event.time / _SECOND + fact.ci_seconds - reach.now
         if left > 0:
             raise Later(left, "checks may still begin")
         try:
-            return await self._missing(reach, Pushed(place(event.loop), fact.sha))
+            return await self._missing(reach, Pushed(pull_of(event.loop), fact.sha))
         except (Missing, Denied) as error:
             log.info("whether checks began cannot be seen", extra={"loop": event.loop, "error": str(error)[:200]})
             return []
