@@ -14,6 +14,7 @@ pytest_plugins = [
     "tests.support.postgres",
     "tests.support.logs",
     "tests.support.book",
+    "tests.support.scribe",
     "tests.support.fetching",
     "tests.support.model",
 ]

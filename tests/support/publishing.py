@@ -37,7 +37,6 @@ from amends.common.github.client import Client
 from amends.common.identity import About
 from amends.common.sections import GitHub
 from amends.common.sections import Publisher as Section
-from amends.common.worker import addressed
 from amends.evaluator.batch import Said
 from amends.publisher.app import Answers
 from amends.publisher.push import Publisher
@@ -120,10 +119,7 @@ class Crew:
         )
 
     async def answer(self, event: Event) -> list[AnyFact]:
-        reports = [addressed(event, said) for said in await self.answers.answer(event)]
-        for report in reports:
-            await self.recorder.report(report)
-        return [report.fact for report in reports]
+        return await self.recorder.all(event, await self.answers.answer(event))
 
     def last(self, kind: type[FactT]) -> FactT:
         return self.desk.last(kind)
