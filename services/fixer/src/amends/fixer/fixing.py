@@ -24,8 +24,8 @@ from amends.common.worker import RefusedReport
 from amends.fixer import measures
 from amends.fixer.agent import Stopped
 from amends.fixer.attempt import Attempt, Means
+from amends.fixer.inventory import TooMuch
 from amends.fixer.sources import source
-from amends.fixer.standing import TooMuch
 from amends.fixer.work import Work
 from amends.fixer.workspaces import WorkspaceBusy, WorkspaceLost
 

@@ -12,8 +12,7 @@ from pydantic import TypeAdapter
 from amends.common.delivery import Later
 from amends.common.events import CommentsFetched, Failure
 from amends.common.git import Access, Entry, GitFailed, Remote, Repository
-from amends.common.git.remotely import Broken, Unsafe
-from amends.common.git.repository import broken
+from amends.common.git.remotely import Broken, Unsafe, broken
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.models import Pull
@@ -77,7 +76,7 @@ async def _read(access: Access, repository: Repository, at: PullId, of: tuple[Pu
         await _here(access, repository, at, [head])
         return Source(live.title, head, live.base.ref, await repository.tree(head))
     except (Broken, GitFailed) as error:
-        if not isinstance(error, Broken) and not broken(error):
+        if not broken(error):
             raise
         await repository.renew(str(error))
     await _here(access, repository, at, [head])

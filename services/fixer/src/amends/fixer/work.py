@@ -18,7 +18,7 @@ from amends.common.feedback import Feedback
 from amends.common.gate import Altered, Objection, Rules
 from amends.common.gate.hunks import claimed
 from amends.common.git import Repository
-from amends.fixer import standing, suggestions
+from amends.fixer import inventory, suggestions
 from amends.fixer.agent import Around, Run, Stopped, Wanted
 from amends.fixer.attempt import Agent, Attempt, Means
 from amends.fixer.brief import Setting, brief, named
@@ -139,7 +139,7 @@ class Work:
         async with self.means.workspaces.ready(loop, self.repository, self.of.base, missing) as workspace:
             self.attempt.notes = workspace.notes
             for one in plan.altered:
-                standing.put(workspace.path, one.path, one.mode or "100644", one.new or b"")
+                inventory.put(workspace.path, one.path, one.mode or "100644", one.new or b"")
             lines = self.attempt.rules.checks
             checks = Checks(self.means.sandbox, lines, self._on_the_base) if lines else None
             proof = Proof(workspace.path, workspace.changes, self.gate, checks, plan.hunks)

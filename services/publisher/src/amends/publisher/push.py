@@ -35,8 +35,7 @@ from amends.common.git import (
     Repository,
     Unknown,
 )
-from amends.common.git.remotely import Broken, NoRef, Unsafe
-from amends.common.git.repository import broken
+from amends.common.git.remotely import Broken, NoRef, Unsafe, broken
 from amends.common.github.client import Client
 from amends.common.github.errors import Denied, Missing
 from amends.common.identity import PullId
@@ -127,7 +126,7 @@ class Publisher:
         try:
             return await self._published(job)
         except (Broken, GitFailed) as error:
-            if not isinstance(error, Broken) and not broken(error):
+            if not broken(error):
                 raise
             await job.repository.renew(str(error))
         return await self._published(job)
