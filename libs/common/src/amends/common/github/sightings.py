@@ -77,7 +77,7 @@ def pull_seen(pull: Pull, full_name: str) -> PrObserved | PrClosed | None:
 # --- reviews -------------------------------------------------------------------------------------------------------
 
 
-def reviewed(review: Review, ours: frozenset[int]) -> Opinion | None:
+def reviewed(review: Review, ours: frozenset[int] = frozenset()) -> Opinion | None:
     """What a review says; None for one that is not submitted yet, or that says something we do not know."""
     who = author(review.user, ours)
     if review.state.lower() == "dismissed":
@@ -101,7 +101,7 @@ def reviewed(review: Review, ours: frozenset[int]) -> Opinion | None:
 _OPINIONS = {"changes_requested": ReviewRejected, "approved": ReviewApproved, "commented": ReviewCommented}
 
 
-def review_body_edited(review: Review, ours: frozenset[int]) -> CommentEdited:
+def review_body_edited(review: Review, ours: frozenset[int] = frozenset()) -> CommentEdited:
     """The text of a review, changed after it was submitted."""
     return CommentEdited(
         kind="review",
@@ -118,7 +118,7 @@ def review_body_edited(review: Review, ours: frozenset[int]) -> CommentEdited:
 # --- comments ------------------------------------------------------------------------------------------------------
 
 
-def line_comment(comment: ReviewComment, ours: frozenset[int], *, edited: bool) -> Comment:
+def line_comment(comment: ReviewComment, ours: frozenset[int] = frozenset(), *, edited: bool = False) -> Comment:
     """A comment in a thread; the thread is named after its root."""
     return (CommentEdited if edited else CommentAdded)(
         kind="thread",
@@ -132,7 +132,7 @@ def line_comment(comment: ReviewComment, ours: frozenset[int], *, edited: bool) 
     )
 
 
-def conversation_comment(comment: IssueComment, ours: frozenset[int], *, edited: bool) -> Comment:
+def conversation_comment(comment: IssueComment, ours: frozenset[int] = frozenset(), *, edited: bool = False) -> Comment:
     """A comment in the conversation: an item of its own."""
     return (CommentEdited if edited else CommentAdded)(
         kind="comment",
@@ -157,7 +157,7 @@ def comment_gone(comment: ReviewComment | IssueComment) -> CommentDeleted:
     )
 
 
-def commanded(said: Speech, ours: frozenset[int]) -> CommandGiven | None:
+def commanded(said: Speech, ours: frozenset[int] = frozenset()) -> CommandGiven | None:
     """The command in a comment or a review by a person, if there is one; whether he may give it is checked later."""
     who = author(said.user, ours)
     order = order_in(said.body) if who.kind == "user" else None
