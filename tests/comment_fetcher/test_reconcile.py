@@ -13,6 +13,7 @@ from amends.common.answers import Followed, Report
 from amends.common.delivery import Later
 from amends.common.events import AccessChanged, CommentDeleted, PrClosed, ReviewRejected
 from amends.common.frozen import replace
+from amends.common.github.sightings import Ours
 from amends.common.identity import About
 from amends.common.loop import Loop
 from amends.common.policy import Overrides
@@ -89,7 +90,7 @@ def hear(desk: Desk, told: int) -> int:
     """What webhooks said since; answers with how many there were."""
     deliveries = desk.scene.double.webhooks.deliveries
     for delivery in deliveries[told:]:
-        found = observe(delivery.event, delivery.raw, frozenset({desk.scene.app.account_id}))
+        found = observe(delivery.event, delivery.raw, Ours(frozenset({desk.scene.app.account_id})))
         for number, fact in found.facts if isinstance(found, Observed) else ():
             report = Report(fact=fact, about=About(repo=found.repo, number=number))
             desk.book.record(Said("gateway", report))

@@ -77,6 +77,19 @@ def test_an_unchecked_approval_does_not_clear_a_trusted_rejection() -> None:
     story.when(checked(approved(2))).then("loop.finished approved")
 
 
+def test_a_cycle_waits_until_it_is_known_whether_he_may_take_his_rejection_back() -> None:
+    settling().when(approved()).after(30).then().when(checked(approved())).then("loop.finished approved")
+
+
+def test_a_cycle_does_not_wait_for_ever_for_somebody_whom_nobody_looks_up() -> None:
+    story = settling().when(approved()).after(6 * 3_600)
+    assert [one for one in story.decided if one.startswith("fix")] == ["fix.requested 1/1"]
+
+
+def test_an_approval_of_a_stranger_keeps_nobody_waiting() -> None:
+    settling().when(approved(2, EVE)).after(30).then("fix.requested 1/1")
+
+
 def test_an_approval_by_somebody_who_may_not_write_any_more_does_not_clear_his_rejection() -> None:
     awaiting_review().when(*believed(approved(2, head=NEXT), "read"), *believed(approved(3, TOM, head=NEXT))).then()
 

@@ -64,12 +64,14 @@ async def test_every_turn_is_accounted_for_also_of_streams(commanded: Place) -> 
         "print('I am done:'); print(json.dumps(said))",
         "print('Done.\\n```json\\n' + json.dumps(said, indent=1) + '\\n```')",
         "print(json.dumps(said, indent=1))",
+        "print('```json\\n' + json.dumps(said).replace('Because of', 'Because\\nof') + '\\n```\\n\\nTokens: 20.')",
     ],
 )
 @asynchronous
 async def test_a_report_may_be_printed(commanded: Place, code: str) -> None:
-    said = "said = {'items': [one('answered', 'Because.', kind='question')]}\n"
-    assert verdict(await commanded.prepared(said + code)) == (Judgement.ANSWERED, "Because.")
+    said = "said = {'items': [one('answered', 'Because of it.', kind='question')]}\n"
+    judged, reason = verdict(await commanded.prepared(said + code))
+    assert (judged, reason.replace("\n", " ")) == (Judgement.ANSWERED, "Because of it.")
 
 
 @asynchronous

@@ -28,6 +28,7 @@ from amends.common.events import (
 )
 from amends.common.feedback import Feedback, from_blob
 from amends.common.github.client import Client
+from amends.common.github.sightings import Ours
 from amends.common.identity import About
 from amends.common.loop import Loop
 from amends.common.policy import Overrides
@@ -162,7 +163,7 @@ async def at_work(book: Book, scene: Scene, rules: Overrides = RULES, seconds: f
     """The App reads, under these rules."""
     async with Client(scene.app_settings) as client:
         recorder = BookRecorder(book)
-        ours = frozenset({scene.app.account_id})
+        ours = Ours(frozenset({scene.app.account_id}))
         collector = Collector(client, recorder, ours, seconds)
         answers = Answers(collector, Authors(client), Rules(client))
         settings = Fetcher(mode="poll")

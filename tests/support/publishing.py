@@ -23,11 +23,11 @@ from amends.common.events import (
     AnyFact,
     Change,
     CommentsFetched,
-    CycleFinished,
     FixPrepared,
     FixStarted,
     Judgement,
     PushRequested,
+    ResolveRequested,
     Verdict,
 )
 from amends.common.gate import hunks
@@ -106,17 +106,21 @@ class Crew:
             assert isinstance(answer, Recorded), answer
 
     async def publish(self) -> list[AnyFact]:
-        """Work off what the log asks of the publisher."""
-        said: list[AnyFact] = []
-        for owed in self.book.log.outstanding("publisher"):
-            said += await self.answer(self.book.event(owed.pos))
-        return said
+        """Work off the pushes that the log asks of the publisher."""
+        return await self.work_off(PushRequested)
 
     async def resolve(self) -> list[AnyFact]:
-        """Let the publisher hear that the cycle ended."""
-        return await self.answer(
-            next(one for one in reversed(self.book.events()) if isinstance(one.fact, CycleFinished))
-        )
+        """Work off the threads."""
+        return await self.work_off(ResolveRequested)
+
+    async def work_off(self, kind: type[AnyFact]) -> list[AnyFact]:
+        """What the log asks of the publisher, of this kind."""
+        return [fact for event in self.owed(kind) for fact in await self.answer(event)]
+
+    def owed(self, kind: type[AnyFact]) -> list[Event]:
+        """What of this kind the publisher has not answered."""
+        asked = [self.book.event(owed.pos) for owed in self.book.log.outstanding("publisher")]
+        return [event for event in asked if isinstance(event.fact, kind)]
 
     async def answer(self, event: Event) -> list[AnyFact]:
         return await self.recorder.all(event, await self.answers.answer(event))

@@ -18,6 +18,8 @@ from amends.common.events import (
     Author,
     AuthorChecked,
     Change,
+    ChecksCounted,
+    ChecksRequested,
     Collected,
     CommandGiven,
     CommandName,
@@ -36,6 +38,8 @@ from amends.common.events import (
     PushRefused,
     PushRequested,
     Reporter,
+    ResolveFinished,
+    ResolveRequested,
     ReviewApproved,
     ReviewCommented,
     ReviewRejected,
@@ -51,7 +55,7 @@ from amends.evaluator.batch import CODE, Said
 from tests.support.acts import ACTS, PERMISSIONS, Choice
 from tests.support.book import Book, broken, fired
 from tests.support.facts import ANNA, EVE, MARIA, PANEL, ROBOT
-from tests.support.forge import Pull
+from tests.support.forge import CHECKS, Pull
 
 REPO = 7
 HOLDERS = ("fixer/0", "fixer/1", "fixer/2")
@@ -226,6 +230,11 @@ class World:
                 self._claim(owed, fact, choice)
             case PushRequested():
                 self._publish(owed, fact, choice)
+            case ResolveRequested():
+                self._resolve(pull, fact)
+            case ChecksRequested():
+                missing = () if choice.rarely() else CHECKS[:1]
+                self.tell(pull, "publisher", ChecksCounted(n=fact.n, missing=missing))
             case _:
                 channel = choice.of(("github", "slack"))
                 told = NotifyFailed if choice.rarely() and not self.calm else Notified
@@ -320,6 +329,14 @@ class World:
             pull.commits[request.n] = pull.head
             if self.calm or not choice.rarely():
                 self.tell(pull, "publisher", FixPushed(n=request.n, sha=pull.head, items=fixed))
+
+    def _resolve(self, pull: Pull, request: ResolveRequested) -> None:
+        """Those that are still there; the webhooks of it come, too."""
+        talks = [pull.talks[one.item] for one in request.verdicts if one.item in pull.talks]
+        still_open = [talk for talk in talks if talk.kind == "thread" and not talk.resolved]
+        for talk in still_open:
+            self.tell(pull, "gateway", *pull.resolve(talk))
+        self.tell(pull, "publisher", ResolveFinished(n=request.n, roots=tuple(talk.root for talk in still_open)))
 
     def _hindrance(self, pull: Pull, request: PushRequested, choice: Choice) -> Failure | None:
         if pull.closed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amends.comment_fetcher.authors import Authors, Rules
 from amends.comment_fetcher.collect import Collector, Said
@@ -26,6 +26,7 @@ from amends.common.events import (
 )
 from amends.common.github.client import Client, Nobody
 from amends.common.github.ourselves import our_accounts
+from amends.common.github.sightings import NOBODY, Ours
 from amends.common.settings import Settings
 from amends.common.working import Working, at_work
 
@@ -67,9 +68,9 @@ class Fetcher:
         return {**self.working.checks(), "reconcile": self.reconciler.health()}
 
 
-def answers(settings: Settings, client: Client, recorder: Recorder, ours: frozenset[int] = frozenset()) -> Answers:
+def answers(settings: Settings, client: Client, recorder: Recorder, ours: Ours = NOBODY) -> Answers:
     """The handler of events, connected to nothing yet; `ours` are the accounts that we write under."""
-    ours = ours | frozenset(settings.our_accounts)
+    ours = replace(ours, alone=ours.alone | frozenset(settings.our_accounts))
     collector = Collector(client, recorder, ours, settings.fetcher.collect_seconds)
     return Answers(collector, Authors(client), Rules(client))
 

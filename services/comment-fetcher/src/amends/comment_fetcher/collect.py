@@ -38,7 +38,7 @@ from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Down, Elsewhere, Limited, Missing, Torn
 from amends.common.github.names import is_sha
 from amends.common.github.pages import TooMany
-from amends.common.github.sightings import check_name, is_outside, pull_seen
+from amends.common.github.sightings import Ours, check_name, is_outside, pull_seen
 from amends.common.identity import About, PullId
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 4.0
@@ -75,7 +75,7 @@ class Collector:
 
     client: Client
     recorder: Recorder
-    ours: frozenset[int]
+    ours: Ours
     seconds: float
     reader: Reader = field(default_factory=Reader)
     lost: set[int] = field(default_factory=set)

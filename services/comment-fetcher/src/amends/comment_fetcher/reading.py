@@ -189,9 +189,9 @@ async def _asked(reach: Reach, number: int, asked: Sequence[Asked], *, policy: b
         seen = PullSeen.model_validate(found["pullRequest"])
     except ValidationError as error:
         raise _strange(error) from error
-    if repository.database_id != reach.place.repo:
+    if other := repository.other_than(reach.place.repo):
         reach.lost()
-        raise Torn(_SOON, f"{reach.place.full_name} is another repository now")
+        raise Torn(_SOON, f"{reach.place.full_name}: {other}")
     return Answer(data, asked, unseen, repository, seen)
 
 

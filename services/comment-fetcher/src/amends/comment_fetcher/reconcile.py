@@ -29,6 +29,7 @@ from amends.common.events import AccessChanged, AnyFact
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Down, Limited, Missing, Torn
 from amends.common.github.pages import TooMany
+from amends.common.github.sightings import Ours
 from amends.common.identity import About
 from amends.common.loop import digest
 from amends.common.patience import report_until_answered
@@ -105,7 +106,7 @@ class Reconciler:
     recorder: Recorder
     followed: Following
     settings: Fetcher
-    ours: frozenset[int]
+    ours: Ours
     reader: Reader = field(default_factory=Reader)
     lost: set[int] = field(default_factory=set)
     clock: Callable[[], float] = time.monotonic
@@ -282,9 +283,9 @@ def _page(reach: Reach, data: dict[str, object]) -> OpenPage:
         page = OpenPage.model_validate(data["repository"])
     except ValidationError as error:
         raise Torn(_SOON, f"the open pull requests cannot be read: {error.errors()[0]['msg']}") from error
-    if page.database_id != reach.place.repo:
+    if other := page.other_than(reach.place.repo):
         reach.lost()
-        raise Torn(_SOON, f"{reach.place.full_name} is another repository now")
+        raise Torn(_SOON, f"{reach.place.full_name}: {other}")
     reach.called(page.name_with_owner)
     return page
 

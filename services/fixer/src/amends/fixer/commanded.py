@@ -34,7 +34,7 @@ from amends.fixer.verdicts import Report, Unreadable
 _RUNS = 3
 _LOOK = 3.0  # seconds between two looks whether the work is still wanted
 _MOST_SAID = 8_000
-_FENCED = re.compile(r"```(?:json)?\s*\n(\{.*\})\s*\n```\s*$", re.DOTALL)
+_FENCED = re.compile(r"^```(?:json)?[ \t]*\n(\{.*?\})[ \t]*\n```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -185,11 +185,10 @@ def _read(ran: Ran) -> _End:
 
 
 def _last(text: str) -> Mapping[str, Any] | None:
-    """The report at the end of what was written: all of it, the last fenced block, or the last line."""
+    """The report that was written: all of it, the last line, or the last fenced block, which more may follow."""
     stripped = text.strip()
-    fenced = _FENCED.search(stripped)
     lines = stripped.splitlines()
-    for said in (stripped, fenced.group(1) if fenced else "", lines[-1] if lines else ""):
+    for said in (stripped, lines[-1] if lines else "", *reversed(_FENCED.findall(stripped))):
         if (found := _object(said)) is not None and "items" in found:
             return found
     return None
@@ -197,7 +196,7 @@ def _last(text: str) -> Mapping[str, Any] | None:
 
 def _object(text: str) -> Mapping[str, Any] | None:
     with suppress(ValueError, RecursionError):
-        said = json.loads(text)
+        said = json.loads(text, strict=False)  # who prints may break lines, also within a string
         return said if isinstance(said, dict) else {}
     return None
 

@@ -90,7 +90,7 @@ def _read(request: Request) -> asking.Request:
     match request.head.media:
         case "application/json":
             return asking.identified(asking.asked(request.body), request.head.text(b"idempotency-key"))
-        case "text/plain":
+        case "text/plain" | "text/markdown":
             return asking.said(request.body, request.head.asked())
         case _:
             why = "Content-Type: send application/json, or what an agent printed as text/plain"

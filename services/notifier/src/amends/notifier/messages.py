@@ -226,7 +226,8 @@ class Messages:
         counts = [(name, sum(one.judgement is name for one in now.items.values())) for name in Judgement]
         judged = ", ".join(f"{count} {_SHORT[name]}" for name, count in counts if count)
         unjudged = sum(one.left == "has no verdict yet" for one in now.items.values())
-        items = ", ".join(filter(None, (judged, f"{unjudged} without a verdict" if unjudged else "")))
+        left = f"{unjudged} {'not worked on' if now.finished else 'without a verdict'}" if unjudged else ""
+        items = ", ".join(filter(None, (judged, left)))
         aside = [id_ for id_, one in now.items.items() if one.left == "was put aside"]
         asked = [id_ for id_, one in now.items.items() if one.left == "waits for an answer"]
         return Note(

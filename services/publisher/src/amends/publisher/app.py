@@ -12,7 +12,7 @@ from amends.common.answers import Recorder, Report
 from amends.common.bus.link import Link
 from amends.common.bus.work import worker
 from amends.common.envelope import Event
-from amends.common.events import AnyFact, CycleFinished, FixPushed, PushRequested, Reporter
+from amends.common.events import AnyFact, ChecksRequested, PushRequested, Reporter, ResolveRequested
 from amends.common.git import Access, GitMissing, Repositories
 from amends.common.git.process import executable
 from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
@@ -41,9 +41,9 @@ class Answers:
         match event.fact:
             case PushRequested():
                 return await self.publisher.publish(event)
-            case FixPushed():
+            case ChecksRequested():
                 return await self.watcher.watch(event)
-            case CycleFinished():
+            case ResolveRequested():
                 return await self.resolver.resolve(event)
             case _:
                 return []

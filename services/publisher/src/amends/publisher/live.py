@@ -45,7 +45,7 @@ _BRANCH = TypeAdapter(Branch)
 
 async def seen(reach: Reach, at: PullId) -> Live:
     """How it stands."""
-    pull = await reach.get(f"/pulls/{at.number}", _PULL)
+    pull = (await reach.get(f"/pulls/{at.number}", _PULL)).whole
     standing = pull_seen(pull, reach.place.full_name)
     if standing is None:
         raise Torn(_SOON, "the pull request is not shown whole")

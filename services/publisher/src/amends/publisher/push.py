@@ -337,10 +337,7 @@ class Publisher:
 
     def _pushed(self, job: Job, made: Made, *, adopted: bool = False) -> FixPushed:
         items = fixed(job.request)
-        ci = job.request.ci_seconds
-        return FixPushed(
-            n=job.request.n, sha=made.sha, items=items, adopted=adopted, wrote=made.wrote, ci_seconds=ci
-        )  # fmt: skip
+        return FixPushed(n=job.request.n, sha=made.sha, items=items, adopted=adopted, wrote=made.wrote)
 
 
 def _written(changes: Sequence[Altered]) -> tuple[str, ...]:
