@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bench import growth, mirror, rebuild, steps
+from tests.bench import growth, mirror, ready, rebuild, steps
 from tests.bench.running import Comparison, run
 
 COMPARISONS: dict[str, Comparison] = {
@@ -10,6 +10,7 @@ COMPARISONS: dict[str, Comparison] = {
     "rebuild": rebuild.compare,
     "growth": growth.compare,
     "mirror": mirror.compare,
+    "ready": ready.compare,
 }
 
 if __name__ == "__main__":

@@ -157,7 +157,7 @@ async def test_inv_03_a_form_that_holds_no_payload_or_two_is_refused(sqlite_url:
             b"a&" * 50 + b"payload={}",
         ):
             reply = await running.deliver("pull_request_review", body, Content_Type=FORM)
-            assert (reply.status, reply.said["error"][:9]) == (400, "payload: ")
+            assert (reply.status, reply.said["error"].startswith("payload: ")) == (400, True)
         assert running.events() == []
 
 
