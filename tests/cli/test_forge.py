@@ -43,7 +43,8 @@ def test_an_app_with_all_it_needs_is_well_and_its_webhook_has_not_been_tried(sce
     scene.double.webhooks.to("https://amends.test/webhooks/github", "secret", scene.app)
     found = looked(scene.app_settings, WIDGET)
     assert {name: check.status for name, check in found.items()} == {
-        "github": "ok", "permissions": "ok", "events": "ok", "repository": "ok", "webhook": "warn", "clock": "ok",
+        "github": "ok", "permissions": "ok", "events": "ok", "repository": "ok", "webhook": "warn", "reading": "ok",
+        "cloning": "ok", "clock": "ok",
     }  # fmt: skip
     assert "was not tried yet" in found["webhook"].found
 

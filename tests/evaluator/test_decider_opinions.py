@@ -33,10 +33,6 @@ def test_a_later_comment_does_not_clear_a_rejection() -> None:
     awaiting_review().when(*believed(commented(3, body="")), *believed(approved(4, TOM, head=NEXT))).then()
 
 
-def test_his_own_approval_clears_a_rejection() -> None:
-    awaiting_review().when(*believed(approved(2, head=NEXT))).then("loop.finished approved")
-
-
 def test_dismissal_clears_a_rejection() -> None:
     story = awaiting_review().when(*believed(approved(4, TOM, head=NEXT))).then()
     story.when(dismissed(1)).then("loop.finished approved")
@@ -137,10 +133,6 @@ def test_after_our_push_an_approval_of_the_head_before_it_finishes_nothing() -> 
 def test_a_bot_and_a_human_together_approve() -> None:
     story = given(policy=ROBOT_MAY).when(*believed(rejected(1, TOM, body="")), approved(2, ROBOT)).then()
     story.when(*believed(approved(3, TOM))).then("loop.finished approved")
-
-
-def test_only_bots_make_it_ready_and_no_more() -> None:
-    given(policy=ROBOT_MAY).when(approved(2, ROBOT)).then("loop.finished ready")
 
 
 def test_an_unlisted_bots_approval_finishes_nothing() -> None:

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amends.common.answers import Answer, Go, Recorded, Report, parse
+from amends.common.github.sightings import Ours
 from amends.common.log import Log
 from amends.common.redaction import Redactor
 from amends.gateway.intake import Intake
@@ -60,7 +61,7 @@ class Door:
 
     def __init__(self, log: Log) -> None:
         self.recorder = Strict()
-        intake = Intake(Secrets([SECRET]), Desk(self.recorder, Known(log), Redactor([SECRET])), frozenset({OURS}))
+        intake = Intake(Secrets([SECRET]), Desk(self.recorder, Known(log), Redactor([SECRET])), Ours(frozenset({OURS})))
         self._routing = Routing({"/webhooks/github": intake.route}, Places(2**20, 4), 9.0)
         self.statuses: Counter[int] = Counter()
 

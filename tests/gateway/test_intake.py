@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import AbstractAsyncContextManager
+from urllib.parse import urlencode
 
 import pytest
 
@@ -128,6 +129,38 @@ async def test_inv_02_nothing_is_parsed_before_it_is_believed(sqlite_url: str) -
     assert (reply.status, signed.status) == (401, 400)
 
 
+FORM = "application/x-www-form-urlencoded"
+
+
+@asynchronous
+async def test_a_delivery_may_be_a_form_which_is_how_github_sends_it_unless_told(sqlite_url: str) -> None:
+    said = review()
+    said["review"]["body"] = "Größer & <schöner> = 100 %"
+    async with gateway(sqlite_url) as running:
+        form = await running.deliver(
+            "pull_request_review", urlencode({"payload": raw(said)}).encode(), Content_Type=FORM
+        )
+        again = await running.deliver("pull_request_review", raw(said), Content_Type=FORM)  # as curl calls it
+        assert (form.status, again.said) == (202, form.said)
+        assert [type(event.fact) for event in running.events()][-1] is ReviewRejected
+
+
+@asynchronous
+async def test_inv_03_a_form_that_holds_no_payload_or_two_is_refused(sqlite_url: str) -> None:
+    async with gateway(sqlite_url) as running:
+        for body in (
+            b"",
+            b"x=1",
+            b"payload=%ff",
+            b"payload=\xff",
+            b"payload={}&payload={}",
+            b"a&" * 50 + b"payload={}",
+        ):
+            reply = await running.deliver("pull_request_review", body, Content_Type=FORM)
+            assert (reply.status, reply.said["error"].startswith("payload: ")) == (400, True)
+        assert running.events() == []
+
+
 # --- what is refused or ignored ------------------------------------------------------------------------------------
 
 
@@ -136,7 +169,7 @@ async def test_inv_02_nothing_is_parsed_before_it_is_believed(sqlite_url: str) -
     [
         {"X_GitHub_Event": ""},
         {"X_GitHub_Event": "pull request"},
-        {"Content_Type": "application/x-www-form-urlencoded"},
+        {"Content_Type": "text/plain"},
         {"Content_Type": ""},
     ],
 )

@@ -21,6 +21,7 @@ from amends.common.events import (
     ReviewRejected,
     ThreadResolved,
 )
+from amends.common.github.sightings import Ours
 from amends.gateway.found import Ignored, Observed, Reason
 from amends.gateway.observe import observe
 from amends.gateway.payloads import Unreadable
@@ -29,7 +30,7 @@ from tests.support.gateway import OURS, REPO, Json, example, raw, remark, review
 
 
 def seen(event: str, payload: Json) -> Observed:
-    found = observe(event, raw(payload), frozenset({OURS}))
+    found = observe(event, raw(payload), Ours(frozenset({OURS})))
     assert isinstance(found, Observed)
     return found
 
@@ -39,7 +40,7 @@ def facts(event: str, payload: Json) -> list[object]:
 
 
 def ignored(event: str, payload: Json) -> str:
-    found = observe(event, raw(payload), frozenset({OURS}))
+    found = observe(event, raw(payload), Ours(frozenset({OURS})))
     assert isinstance(found, Ignored)
     return found.reason
 
@@ -244,7 +245,7 @@ def test_an_edit_is_a_command_only_of_the_one_who_wrote_the_comment() -> None:
 
 @pytest.mark.parametrize("user", [{"type": "Bot"}, {"id": OURS}])
 def test_inv_16_bots_and_we_ourselves_give_no_commands(user: Json) -> None:
-    found = observe("issue_comment", raw(remark("/amends fix", **user)), frozenset({OURS}))
+    found = observe("issue_comment", raw(remark("/amends fix", **user)), Ours(frozenset({OURS})))
     assert not isinstance(found, Observed) or not any(isinstance(fact, CommandGiven) for _, fact in found.facts)
 
 

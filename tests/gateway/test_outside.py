@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amends.common.events import Finding
 from amends.common.policy import Severity
-from amends.gateway.outside import Unclear, opinion
+from amends.gateway.outside import Opinion, Unclear, opinion
 
 REJECTED = """Some thoughts first.
 
@@ -38,6 +39,31 @@ def test_an_approval_is_read_in_the_ways_in_which_agents_write_it(word: str) -> 
 def test_nothing_said_is_not_approval(text: str) -> None:
     with pytest.raises(Unclear, match="REVIEW_RESULT: write approved or changes_requested"):
         opinion(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. REVIEW_RESULT: rejected\n2. SUMMARY: it leaks\n",
+        "REVIEW_RESULT: \N{CROSS MARK} CHANGES_REQUESTED\nSUMMARY: it leaks",
+        "REVIEW_RESULT: CHANGES_REQUESTED - two problems\nSUMMARY: it leaks",
+        "\x1b[31mREVIEW_RESULT: reject\x1b[0m\nSUMMARY: \x1b[1mit leaks\x1b[0m",
+        "```text\r\n**Review_Result:** `changes requested`\r\n**Summary**: it leaks\r\n```\r\nBye.",
+    ],
+)
+def test_a_rejection_is_read_in_the_ways_in_which_agents_print_it(text: str) -> None:
+    assert opinion(text) == Opinion(False, "it leaks", (Finding(text="it leaks", severity=Severity.MEDIUM),))
+
+
+def test_a_summary_is_not_cut_at_an_empty_line() -> None:
+    said = opinion("REVIEW_RESULT: changes_requested\nSUMMARY:\n\n- one\n- two\n\n- three\n")
+    assert said.summary == "- one\n- two\n\n- three"
+
+
+@pytest.mark.parametrize("words", ["approved if it is fixed", "not approved", "changes_requested | approved"])
+def test_what_may_be_an_approval_and_may_be_none_is_refused(words: str) -> None:
+    with pytest.raises(Unclear, match="REVIEW_RESULT"):
+        opinion(f"REVIEW_RESULT: {words}\nSUMMARY: it leaks")
 
 
 def test_the_last_result_counts_because_the_first_may_be_the_prompt() -> None:

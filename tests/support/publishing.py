@@ -21,7 +21,6 @@ from amends.common.answers import Recorded, Report
 from amends.common.envelope import Event
 from amends.common.events import (
     AnyFact,
-    Author,
     Change,
     CommentsFetched,
     FixPrepared,
@@ -38,7 +37,6 @@ from amends.common.github.client import Client
 from amends.common.identity import About
 from amends.common.sections import GitHub
 from amends.common.sections import Publisher as Section
-from amends.common.worker import addressed
 from amends.evaluator.batch import Said
 from amends.publisher.app import Answers
 from amends.publisher.push import Publisher
@@ -125,10 +123,7 @@ class Crew:
         return [event for event in asked if isinstance(event.fact, kind)]
 
     async def answer(self, event: Event) -> list[AnyFact]:
-        reports = [addressed(event, said) for said in await self.answers.answer(event)]
-        for report in reports:
-            await self.recorder.report(report)
-        return [report.fact for report in reports]
+        return await self.recorder.all(event, await self.answers.answer(event))
 
     def last(self, kind: type[FactT]) -> FactT:
         return self.desk.last(kind)
@@ -164,6 +159,3 @@ async def publishing(
 def token_of(scene: Scene, login: str) -> GitHub:
     """Settings of somebody else, with a token."""
     return scene.token_settings.model_copy(update={"token": SecretStr(scene.double.token(login))})
-
-
-BOB = Author(id=1, login="bob")

@@ -14,6 +14,7 @@ from amends.common.answers import Report
 from amends.common.envelope import Event, event_of
 from amends.common.events import AnyFact, CommandAccepted, CommandGiven, CommandRefused, PolicyChanged
 from amends.common.github.client import Client
+from amends.common.github.sightings import Ours
 from amends.common.identity import About
 from amends.common.log import Log
 from amends.common.loop import Loop
@@ -98,8 +99,12 @@ class Steered:
 @asynccontextmanager
 async def steered(url: str, scene: Scene, known: tuple[int, ...] | None = None) -> AsyncIterator[Steered]:
     """Everybody is there, and the pull request is known. `known`: our accounts in the settings, and they may ask."""
-    ours = frozenset({scene.app.account_id})
-    said: dict[str, object] = {"database": url, "our_accounts": tuple(ours), "gateway": {"webhook_secrets": (SECRET,)}}
+    ours = Ours(frozenset({scene.app.account_id}))
+    said: dict[str, object] = {
+        "database": url,
+        "our_accounts": tuple(ours.alone),
+        "gateway": {"webhook_secrets": (SECRET,)},
+    }
     if known is not None:
         said |= {"our_accounts": known, "github": scene.app_settings}
     settings = Settings.model_validate(said)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter
 
 from amends.cli.checks import Check
+from amends.cli.readable import readable
 from amends.common.delivery import Later
 from amends.common.github.auth import PUBLISHING, READING, TELLING
 from amends.common.github.client import Client, Nobody, read
@@ -63,7 +64,6 @@ class _User(BaseModel):
 
 class _Config(BaseModel):
     url: str | None = None
-    content_type: str = "form"
 
 
 class _Hook(BaseModel):
@@ -101,8 +101,13 @@ async def _looked(known: Settings, repositories: Sequence[str]) -> list[Check]:
             look = Look(known, client)
             try:
                 checks += await (look.app(repositories) if known.github.app_id else look.token(repositories))
+                for name in repositories:
+                    checks += await readable(client, name)
             except Unanswered as unanswered:
                 checks.append(unanswered.check)
+            except (Later, Missing) as error:
+                found = f"{known.github.rest} does not answer like a GitHub: {error}"
+                checks.append(Check("github", "fail", found, "see github.api_url: it needs its path, such as /api/v3"))
             checks += look.clock()
     except Nobody as error:
         found, _, remedy = str(error).partition(": ")
@@ -207,8 +212,6 @@ class Look:
             return Check("webhook", "warn", "the App has no webhook", f"set its URL to https://YOUR-GATEWAY{HOOK}")
         if not config.url.endswith(HOOK):
             return Check("webhook", "fail", f"it leads to {config.url}", f"its URL has to end in {HOOK}")
-        if config.content_type != "json":
-            return Check("webhook", "fail", "its content type is form", "set the content type to application/json")
         last = next(iter(read(told.content, TypeAdapter(list[_Delivery])) if told else ()), None)
         return _arrived(config.url, last)
 

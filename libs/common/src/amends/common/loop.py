@@ -91,6 +91,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
 EMPTY_BODY = "0" * 16
@@ -892,11 +893,11 @@ def _judged(item: Item, verdict: Verdict, mark: Mark) -> Item:
     match verdict.judgement:
         case Judgement.NEEDS_HUMAN:
             text = verdict.reason[:LONGEST_QUESTION]
-            return replace(item, question=text, asked_at=mark.version, beside=verdict.beside, questioned="")
+            return changed(item, question=text, asked_at=mark.version, beside=verdict.beside, questioned="")
         case Judgement.SUPERSEDED:
             return item
         case _:
-            return replace(item, question="", beside=())
+            return changed(item, question="", beside=())
 
 
 LONGEST_QUESTION = 4_000
@@ -1096,7 +1097,7 @@ def number(text: str) -> int:
 
 def micros(when: datetime) -> int:
     """A date in the log's microseconds."""
-    return (when - EPOCH) // timedelta(microseconds=1)
+    return (when - EPOCH) // MICROSECOND
 
 
 def added(one: Usage, other: Usage) -> Usage:

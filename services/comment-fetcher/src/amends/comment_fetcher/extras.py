@@ -88,7 +88,7 @@ async def policy(reach: Reach) -> PolicyObserved:
         seen = RepositorySeen.model_validate(data["repository"])
     except ValidationError as error:
         raise Torn(_SOON, "the policy file cannot be read") from error
-    if seen.database_id != reach.place.repo:
+    if other := seen.other_than(reach.place.repo):
         reach.lost()
-        raise Torn(_SOON, f"{reach.place.full_name} is another repository now")
+        raise Torn(_SOON, f"{reach.place.full_name}: {other}")
     return policy_seen(seen.policy)

@@ -21,7 +21,7 @@ from amends.common.feedback import Anchor, Feedback, Remark, Side, Suggestion
 from amends.common.gate.hunks import Hunk, claimed
 from amends.common.github.commands import beside_order
 from amends.common.github.models import Review, ReviewComment
-from amends.common.github.sightings import author, check_name, only_orders
+from amends.common.github.sightings import Ours, author, check_name, only_orders, whose
 from amends.common.github.text import body_hash, clean, name
 from amends.common.loop import digest
 from amends.common.policy import Severity
@@ -59,7 +59,7 @@ class Hearing:
     """Listens to some and not to others, and counts. `ours` are the ids that we write under."""
 
     trusts: Trusts
-    ours: frozenset[int]
+    ours: Ours
     rejecting: frozenset[str]
     strangers: set[int] = field(default_factory=set)
     untrusted: int = 0
@@ -68,7 +68,7 @@ class Hearing:
 
     def voices(self, said: Iterable[Said]) -> list[Voice]:
         """Those whose words count."""
-        return [Voice(one, who) for one in said if self._counts(one, who := author(one.comment.user, self.ours))]
+        return [Voice(one, who) for one in said if self._counts(one, who := whose(one.comment, self.ours))]
 
     def _counts(self, said: Said, who: Author) -> bool:
         if not self.trusts(who):
@@ -94,14 +94,14 @@ class Hearing:
         return next(asking, voices[0].author)
 
 
-def speakers(snapshot: Snapshot, ours: frozenset[int]) -> set[Author]:
+def speakers(snapshot: Snapshot, ours: Ours) -> set[Author]:
     """All who said or edited something."""
     users = [user for said in snapshot.everything() for user in (said.comment.user, said.editor)]
     return {author(user, ours) for user in users if user is not None}
 
 
 def collected(
-    snapshot: Snapshot, request: FixRequested, trusts: Trusts, ours: frozenset[int], failing: Sequence[CheckSeen]
+    snapshot: Snapshot, request: FixRequested, trusts: Trusts, ours: Ours, failing: Sequence[CheckSeen]
 ) -> Collection:
     """Everything that the snapshot holds for this request. `failing`: required checks that fail because of the change.
 
@@ -185,11 +185,11 @@ def _thread(thread: Thread, hearing: Hearing, snapshot: Snapshot) -> Feedback | 
     )
 
 
-def _with_ours(thread: Thread, shown: Sequence[Voice], ours: frozenset[int]) -> list[Voice]:
+def _with_ours(thread: Thread, shown: Sequence[Voice], ours: Ours) -> list[Voice]:
     """What they say, and what we said before the last of them: `1` means nothing without the question."""
     last = thread.said.index(shown[-1].said) if shown else 0
     heard = {voice.said.node: voice for voice in shown}
-    own = (Voice(said, author(said.comment.user, ours)) for said in thread.said[:last] if not said.minimized)
+    own = (Voice(said, whose(said.comment, ours)) for said in thread.said[:last] if not said.minimized)
     heard |= {voice.said.node: voice for voice in own if voice.author.kind == "self"}
     return [heard[said.node] for said in thread.said if said.node in heard]
 

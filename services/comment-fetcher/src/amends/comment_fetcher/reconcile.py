@@ -29,6 +29,7 @@ from amends.common.events import AccessChanged, AnyFact
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Down, Limited, Missing, Torn
 from amends.common.github.pages import TooMany
+from amends.common.github.sightings import Ours
 from amends.common.identity import About
 from amends.common.loop import digest
 from amends.common.patience import report_until_answered
@@ -105,7 +106,7 @@ class Reconciler:
     recorder: Recorder
     followed: Following
     settings: Fetcher
-    ours: frozenset[int]
+    ours: Ours
     reader: Reader = field(default_factory=Reader)
     lost: set[int] = field(default_factory=set)
     clock: Callable[[], float] = time.monotonic
@@ -122,11 +123,11 @@ class Reconciler:
         self._whole_at = self.clock()
         self._pause = self.settings.poll_seconds
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Round after round until it is time to stop; a round that is under way is left where it is."""
-        while not stop.is_set():
-            await _unless(stop, self._round())
-            await _unless(stop, asyncio.sleep(self._pause))
+    async def run(self) -> None:
+        """Round after round; one that is under way may be left where it is."""
+        while True:
+            await self._round()
+            await asyncio.sleep(self._pause)
 
     def health(self) -> str:
         """`ok`, or what has been in the way for so long that somebody should know."""
@@ -282,9 +283,9 @@ def _page(reach: Reach, data: dict[str, object]) -> OpenPage:
         page = OpenPage.model_validate(data["repository"])
     except ValidationError as error:
         raise Torn(_SOON, f"the open pull requests cannot be read: {error.errors()[0]['msg']}") from error
-    if page.database_id != reach.place.repo:
+    if other := page.other_than(reach.place.repo):
         reach.lost()
-        raise Torn(_SOON, f"{reach.place.full_name} is another repository now")
+        raise Torn(_SOON, f"{reach.place.full_name}: {other}")
     reach.called(page.name_with_owner)
     return page
 
@@ -296,14 +297,3 @@ def _name(fact: AnyFact) -> str:
 
 async def _all(work: Iterable[Awaitable[object]]) -> list[object]:
     return list(await asyncio.gather(*work))
-
-
-async def _unless(stop: asyncio.Event, work: Awaitable[object]) -> None:
-    """Do it, unless it is time to stop: then it is left."""
-    tasks = {asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())}
-    done, under_way = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in under_way:
-        task.cancel()
-    await asyncio.gather(*under_way, return_exceptions=True)
-    for task in done:
-        task.result()

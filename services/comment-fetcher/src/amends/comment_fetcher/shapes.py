@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from amends.common.github.models import (
     Branch,
     IssueComment,
+    Known,
     Label,
     Pull,
     Repository,
@@ -21,22 +22,15 @@ from amends.common.github.models import (
 )
 from amends.common.policy import Id
 
-
-def _known(values: object) -> object:
-    """A list without the places where GitHub shows nothing."""
-    if not isinstance(values, list):
-        return values or []
-    return [one for one in values if one is not None] if None in values else values
-
-
 S = TypeVar("S")
-Known = Annotated[tuple[S, ...], BeforeValidator(_known)]
 
 
 class Shape(BaseModel):
     """A GraphQL object, or a part of one. What is made of one for others has been looked at here: once is enough."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", coerce_numbers_to_str=True, alias_generator=to_camel, populate_by_name=True
+    )
 
 
 class Who(Shape):
@@ -270,11 +264,17 @@ class PullSeen(Shape):
 
 
 class RepositorySeen(Shape):
-    """A repository, its policy file, and one pull request of it with whatever lists were asked for."""
+    """A repository and its policy file."""
 
     database_id: Id | None = None
     name_with_owner: Words = ""
     policy: Blob | None = None
+
+    def other_than(self, repo: int) -> str:
+        """Why nothing may be believed of it, if it is not the one of this number."""
+        if self.database_id is None:
+            return "GitHub does not say the repository's number (databaseId)"
+        return "" if self.database_id == repo else "it is another repository now"
 
 
 def rollup_page(value: object) -> Listed[CheckSeen]:
@@ -307,10 +307,7 @@ class OpenSeen(Shape):
     status_check_rollup: RollupState | None = None
 
 
-class OpenPage(Shape):
+class OpenPage(RepositorySeen):
     """A page of a repository's open pull requests."""
 
-    database_id: Id | None = None
-    name_with_owner: Words = ""
-    policy: Blob | None = None
     pull_requests: Listed[OpenSeen] = Listed[OpenSeen]()

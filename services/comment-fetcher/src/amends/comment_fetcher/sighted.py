@@ -12,7 +12,7 @@ from amends.comment_fetcher.snapshot import Said, Snapshot
 from amends.common.events import AnyFact, CommandGiven, CommentDeleted, ThreadResolved, ThreadUnresolved
 from amends.common.github.models import Check, IssueComment, Review, ReviewComment
 from amends.common.github.sightings import (
-    author,
+    Ours,
     check_finished,
     commanded,
     comment_gone,
@@ -22,6 +22,7 @@ from amends.common.github.sightings import (
     pull_seen,
     review_body_edited,
     reviewed,
+    whose,
 )
 
 # An order that nobody heard is carried out late, but not when everybody has forgotten it.
@@ -36,9 +37,9 @@ class Before:
     resolved: frozenset[int] = frozenset()
 
 
-def before(snapshot: Snapshot, ours: frozenset[int]) -> Before:
+def before(snapshot: Snapshot, ours: Ours) -> Before:
     """What the next snapshot is compared with."""
-    said = (one for one in snapshot.everything() if author(one.comment.user, ours).kind != "self")
+    said = (one for one in snapshot.everything() if whose(one.comment, ours).kind != "self")
     gone = {one.node: comment_gone(one.comment) for one in said if not isinstance(one.comment, Review)}
     return Before(gone, frozenset(thread.root for thread in snapshot.threads if thread.resolved))
 
@@ -47,7 +48,7 @@ def before(snapshot: Snapshot, ours: frozenset[int]) -> Before:
 class Sight:
     """How to look: who we are, what time it is on GitHub, and which checks fail on the base too."""
 
-    ours: frozenset[int]
+    ours: Ours
     at: datetime
     on_base: frozenset[str] = frozenset()
 
@@ -68,7 +69,7 @@ def sighted(snapshot: Snapshot, sight: Sight, earlier: Before) -> list[AnyFact]:
 
 def _review(said: Said, sight: Sight) -> Iterator[AnyFact]:
     review = said.comment
-    if not isinstance(review, Review) or author(review.user, sight.ours).kind == "self":
+    if not isinstance(review, Review) or whose(review, sight.ours).kind == "self":
         return
     if opinion := reviewed(review, sight.ours):
         yield opinion
@@ -79,7 +80,7 @@ def _review(said: Said, sight: Sight) -> Iterator[AnyFact]:
 
 def _comment(said: Said, sight: Sight) -> Iterator[AnyFact]:
     comment = said.comment
-    if author(comment.user, sight.ours).kind == "self":
+    if whose(comment, sight.ours).kind == "self":
         return
     if only_orders(comment) and not said.edited:
         pass  # a command is no feedback

@@ -27,7 +27,11 @@ class Allowed(Part):
 
 
 _ALLOWED = TypeAdapter(Allowed)
-_KNOWN: dict[str, Permission] = {"admin": "admin", "write": "write", "read": "read", "none": "none"}
+# The last three are no answers of GitHub's own, but of forges that speak like it.
+_KNOWN: dict[str, Permission] = {
+    "admin": "admin", "write": "write", "read": "read", "none": "none",
+    "owner": "admin", "maintain": "write", "triage": "read",
+}  # fmt: skip
 
 
 async def permission(reach: Reach, author: Author) -> Permission:
@@ -47,9 +51,10 @@ async def _asked(reach: Reach, login: str, number: int) -> Allowed | None:
         return None
     try:
         found = await reach.get(f"/collaborators/{login}/permission", _ALLOWED)
+        whose = found.user or await reach.named(login)  # GitHub may leave out whose permission it is
     except Missing:
         return None
-    return found if found.user is not None and found.user.id == number else None
+    return found if whose.id == number else None
 
 
 @dataclass(frozen=True)

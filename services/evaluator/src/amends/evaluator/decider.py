@@ -593,6 +593,7 @@ def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
     prepared = cycle.prepared
     if prepared is None or loop.pull is None:
         raise AssertionError("a push needs a prepared fix")
+    rules = tightest(cycle.rules, policy)
     fixed = (loop.items.get(one.item) for one in prepared.verdicts if one.judgement is Judgement.FIXED)
     return PushRequested(
         n=loop.n,
@@ -603,8 +604,8 @@ def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
         changes=prepared.changes,
         verdicts=prepared.verdicts,
         prepared=prepared.mark.pos,
-        protected=tightest(cycle.rules, policy).protected_paths,
-        allowed=tightest(cycle.rules, policy).allowed_paths,
+        protected=rules.protected_paths,
+        allowed=rules.allowed_paths,
         reviews=tuple(sorted({item.review for item in fixed if item and item.review})),
         credits=prepared.credits,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from amends.common.events import AccessChanged, AnyFact, ChecksFinished
 from amends.common.github.models import Pull
+from amends.common.github.sightings import NOBODY, Ours
 
 Reason = Literal[
     "ping",  # GitHub tries whether we are there
@@ -65,7 +66,7 @@ class Sight:
     repo: int
     full_name: str
     actor: str
-    ours: frozenset[int] = field(default_factory=frozenset)
+    ours: Ours = NOBODY
 
     def of(self, pull: Pull | int, *facts: AnyFact | None, otherwise: Reason = "not_whole") -> Found:
         """These facts about a pull request; `otherwise` when there is none."""

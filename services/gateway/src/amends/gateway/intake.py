@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import re
 from http import HTTPStatus
+from urllib.parse import parse_qs
 
+from amends.common.github.sightings import Ours
 from amends.common.log import LogUnreachable
 from amends.gateway import measures
 from amends.gateway.exchange import Answer, Head, Request, Route, later, refusal
@@ -25,7 +27,7 @@ _DELIVERY = re.compile(r"[A-Za-z0-9-]{1,64}")
 class Intake:
     """Takes deliveries: first whether they may be believed, then what they say, then where it belongs."""
 
-    def __init__(self, secrets: Secrets, desk: Desk, ours: frozenset[int]) -> None:
+    def __init__(self, secrets: Secrets, desk: Desk, ours: Ours) -> None:
         self._secrets = secrets
         self._desk = desk
         self._ours = ours
@@ -55,16 +57,31 @@ class Intake:
         audit = {"event": event[:64], "delivery": delivery if _DELIVERY.fullmatch(delivery) else ""}
         if not _EVENT.fullmatch(event):
             return _unreadable(audit, "X-GitHub-Event: it is missing")
-        if head.media != "application/json":
-            return _unreadable(audit, "Content-Type: choose application/json for the webhook")
         try:
-            found = observe(event, body, self._ours)
+            found = observe(event, _payload(head.media, body), self._ours)
             outcome = await self._desk.report(found) if isinstance(found, Observed) else found
         except Unreadable as unreadable:
             return _unreadable(audit, str(unreadable))
         except LogUnreachable as unreachable:
             outcome = Outcome("unavailable", f"the log cannot be read: {unreachable}")
         return _ignored(audit, outcome) if isinstance(outcome, Ignored) else _told(audit, outcome)
+
+
+def _payload(media: str, body: bytes) -> bytes:
+    """The JSON that was sent: by itself, or as the one field of a form, which is how GitHub sends it unless told."""
+    match media:
+        case "application/json":
+            return body
+        case "application/x-www-form-urlencoded":
+            if body[:1] == b"{":  # what curl calls a form unless it is told otherwise
+                return body
+            try:
+                [payload] = parse_qs(body.decode("ascii"), errors="strict", max_num_fields=8).get("payload", [])
+            except ValueError as error:
+                raise Unreadable("payload: a form holds it once, or choose application/json for the webhook") from error
+            return payload.encode()
+        case _:
+            raise Unreadable("Content-Type: choose application/json for the webhook")
 
 
 def _unsigned() -> Answer:

@@ -10,6 +10,7 @@ from typing import Any
 
 from amends.common.github.models import User
 from amends.common.github.names import is_login, is_repository
+from amends.common.github.sightings import NOBODY, Ours
 from amends.gateway import access, checks, pulls
 from amends.gateway.found import Found, Ignored, Sight
 from amends.gateway.payloads import (
@@ -43,7 +44,7 @@ WANTED = tuple(_SEEN)  # what an App has to subscribe to; of its installations i
 FOLLOWED = frozenset({*_SEEN, *_INSTALLATIONS, "check_suite", "ping"})
 
 
-def observe(event: str, body: bytes, ours: frozenset[int] = frozenset()) -> Found:
+def observe(event: str, body: bytes, ours: Ours = NOBODY) -> Found:
     """What the delivery says; Unreadable when it is not what the event says it is. `ours`: our own accounts."""
     if event == "ping":
         return Ignored("ping")
@@ -59,7 +60,7 @@ def observe(event: str, body: bytes, ours: frozenset[int] = frozenset()) -> Foun
     return seen(_sight(delivery, ours), delivery)
 
 
-def _sight(delivery: Delivery, ours: frozenset[int]) -> Sight:
+def _sight(delivery: Delivery, ours: Ours) -> Sight:
     repository = repository_of(delivery)
     if not is_repository(repository.full_name):
         raise Unreadable("repository.full_name: it is not owner/name")

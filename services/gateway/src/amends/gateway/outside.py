@@ -5,9 +5,9 @@
     SEVERITY: high
     SUMMARY: The token is logged, and the retry never stops.
 
-The last of each field counts: what is above it may be the prompt. `BLOCKING_ISSUES`, a JSON list of objects with
-`severity` and `description`, is understood too. Nothing said is not approval, and neither is
-one with findings that are grave.
+The last of each field counts: what is above it may be the prompt. A summary goes on to the next field, or to the end of
+its fence. `BLOCKING_ISSUES`, a JSON list of objects with `severity` and `description`, is understood too. Nothing said
+is not approval, and neither is one with findings that are grave.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ LONGEST = 20_000
 MOST_FINDINGS = 100
 MOST_LINES = 1_000_000
 _FIELD = re.compile(
-    r"(?im)^[ \t>*_#`-]*(?P<field>REVIEW_RESULT|FINDINGS_COUNT|SEVERITY|SUMMARY|BLOCKING_ISSUES)[ \t*_`]*:[ \t*_`]*"
+    r"(?im)^[ \t>*_#`-]*(?:[0-9]{1,2}[.)][ \t*_`]*)?"
+    r"(?P<field>REVIEW_RESULT|FINDINGS_COUNT|SEVERITY|SUMMARY|BLOCKING_ISSUES)[ \t*_`]*:[ \t*_`]*"
 )
+_COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")
+_FENCE = re.compile(r"(?m)^[ \t>]*(?:```|~~~)")
 _RESULTS = {
     **dict.fromkeys(("approved", "approve", "pass", "passed"), True),
     **dict.fromkeys(("changes_requested", "request_changes", "rejected", "needs_work", "critical_issues"), False),
-    **dict.fromkeys(("fail", "failed"), False),
+    **dict.fromkeys(("fail", "failed", "reject", "changes_required", "blocked"), False),
 }
 _SEVERITIES = {
     **{severity.value: severity for severity in Severity},
@@ -60,8 +63,9 @@ class Opinion:
 
 def opinion(text: str) -> Opinion:
     """The review that this text ends with, or Unclear."""
-    said = _fields(clean(text))
-    result = next((_RESULTS[word] for word in map(_word, reversed(said["REVIEW_RESULT"])) if word in _RESULTS), None)
+    said = _fields(clean(_COLOURS.sub("", text)))
+    results = map(_result, reversed(said["REVIEW_RESULT"]))
+    result = next((result for result in results if result is not None), None)
     if result is None:
         raise Unclear("REVIEW_RESULT: write approved or changes_requested")
     summary = _last(said["SUMMARY"])[:LONGEST]
@@ -81,16 +85,25 @@ def summarised(summary: str, severity: Severity | None = None) -> Finding:
 
 
 def _fields(text: str) -> Mapping[str, list[str]]:
-    """What was said after each field, up to the next field or an empty line."""
+    """What was said after each field, up to the next one or the end of a fence; but for a summary in one paragraph."""
     said: dict[str, list[str]] = {
         field: [] for field in ("REVIEW_RESULT", "FINDINGS_COUNT", "SEVERITY", "SUMMARY", "BLOCKING_ISSUES")
     }
     found = list(_FIELD.finditer(text))
     ends = [*(one.start() for one in found[1:]), len(text)]
     for match, end in zip(found, ends, strict=False):  # where nothing is found there is still an end
-        rest = text[match.end() : end]
-        said[match["field"].upper()].append(rest.partition("\n\n")[0].strip())
+        field, rest = match["field"].upper(), _FENCE.split(text[match.end() : end], maxsplit=1)[0].strip()
+        said[field].append(rest if field == "SUMMARY" else rest.partition("\n\n")[0])
     return said
+
+
+def _result(said: str) -> bool | None:
+    """Approval has to stand there alone; a rejection may go on, unless it goes on with an approval."""
+    word = _word(said)
+    if word in _RESULTS:
+        return _RESULTS[word]
+    begins = any(re.match(rf"{known}(?:_|\W)", word) for known, good in _RESULTS.items() if not good)
+    return False if begins and not any(known in word for known, good in _RESULTS.items() if good) else None
 
 
 def _last(said: list[str]) -> str:
@@ -99,7 +112,9 @@ def _last(said: list[str]) -> str:
 
 
 def _word(said: str) -> str:
-    return re.sub(r"[\s-]+", "_", said.splitlines()[0].strip(" \t*_`.\"'").lower()) if said else ""
+    """The first line as one word, without what stands around it: quotes, emphasis, a coloured sign."""
+    line = re.sub(r"[\s-]+", "_", said.splitlines()[0].lower()) if said else ""
+    return re.sub(r"^[\W_]+|[\W_]+$", "", line)
 
 
 def _issues(said: str) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ from amends.common.events import AnyFact, CommandGiven
 from amends.common.github.models import Pull
 from amends.common.github.sightings import (
     Speech,
-    author,
     commanded,
     comment_gone,
     conversation_comment,
@@ -16,6 +15,7 @@ from amends.common.github.sightings import (
     review_body_edited,
     reviewed,
     thread_turned,
+    whose,
 )
 from amends.gateway.found import Found, Sight
 from amends.gateway.payloads import (
@@ -37,7 +37,7 @@ def pull(sight: Sight, delivery: OfPull) -> Found:
 def review(sight: Sight, delivery: OfReview) -> Found:
     pull, review = _its(sight, delivery.pull_request), delivery.review
     stands = pull_seen(pull, sight.full_name)
-    if author(review.user, sight.ours).kind == "self":
+    if whose(review, sight.ours).kind == "self":
         return sight.of(pull, stands, otherwise="our_own")
     said: list[AnyFact | None]
     match delivery.action:
@@ -58,7 +58,7 @@ def review(sight: Sight, delivery: OfReview) -> Found:
 def review_comment(sight: Sight, delivery: OfReviewComment) -> Found:
     pull, comment = _its(sight, delivery.pull_request), delivery.comment
     stands = pull_seen(pull, sight.full_name)
-    if author(comment.user, sight.ours).kind == "self":
+    if whose(comment, sight.ours).kind == "self":
         return sight.of(pull, stands, otherwise="our_own")
     if delivery.action == "deleted":
         return sight.of(pull, stands, comment_gone(comment))
@@ -78,7 +78,7 @@ def issue_comment(sight: Sight, delivery: OfIssueComment) -> Found:
     told = delivery.issue.repository_url
     if told and not told.lower().endswith(f"/{sight.full_name.lower()}"):
         raise Unreadable("issue.repository_url: it is not what repository.full_name says")
-    if author(comment.user, sight.ours).kind == "self":
+    if whose(comment, sight.ours).kind == "self":
         return sight.ignored("our_own")
     if delivery.action == "deleted":
         return sight.of(number, comment_gone(comment))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from amends.common.github.names import is_address, is_login
-from amends.common.github.text import clean, visible
+from amends.common.github.text import MARK, clean, visible
 
 LINE, BLOCK, BODY = 200, 2_000, 60_000
 _CUT = " [...]"
@@ -91,7 +91,7 @@ def cut(text: str, most: int) -> str:
 
 def mark(loop: str, key: str) -> str:
     """What is hidden in a comment of ours, so that we find it again."""
-    return f"<!-- amends:{quote(loop, safe='')}/{quote(key, safe='/')} -->"
+    return f"{MARK}{quote(loop, safe='')}/{quote(key, safe='/')} -->"
 
 
 def sealed(marker: str, *paragraphs: str) -> str:

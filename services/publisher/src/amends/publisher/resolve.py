@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from amends.common.answers import Go, Stop, Unavailable
-from amends.common.delivery import Later, Never
+from amends.common.delivery import Later, Never, pull_of
 from amends.common.envelope import Event
 from amends.common.events import PrClosed, ResolveFinished, ResolveRequested
 from amends.common.gate.hunks import claimed
@@ -18,10 +18,11 @@ from amends.common.git import Remote
 from amends.common.git.remotely import NoRef
 from amends.common.github.client import Reach
 from amends.common.github.errors import Denied, Missing, Torn
-from amends.common.github.models import Part
+from amends.common.github.models import Known, Part
+from amends.common.identity import PullId
 from amends.publisher import measures
-from amends.publisher.live import Place, seen
-from amends.publisher.push import Publisher, place
+from amends.publisher.live import seen
+from amends.publisher.push import Publisher
 
 log = logging.getLogger(__name__)
 _SOON = 30.0
@@ -51,7 +52,7 @@ class _Root(Part):
 
 
 class _Roots(Part):
-    nodes: tuple[_Root, ...] = ()
+    nodes: Known[_Root] = ()
 
 
 class _Thread(Part):
@@ -60,7 +61,7 @@ class _Thread(Part):
     comments: _Roots = _Roots()
 
 
-_THREADS = TypeAdapter(tuple[_Thread, ...])
+_THREADS: TypeAdapter[tuple[_Thread, ...]] = TypeAdapter(Known[_Thread])
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Resolver:
             if one.item.removeprefix("thread/").isdecimal()
         }
         try:
-            roots = await self._resolved(event, place(event.loop), request.sha, fixed)
+            roots = await self._resolved(event, pull_of(event.loop), request.sha, fixed)
         except (Missing, Denied):  # gone, or not ours to resolve: the threads say themselves that they are open
             roots = ()
         return [ResolveFinished(n=request.n, roots=roots)]
@@ -96,7 +97,7 @@ class Resolver:
             case Unavailable(detail=detail):
                 raise Later(_SOON, detail)
 
-    async def _resolved(self, event: Event, at: Place, sha: str, fixed: Fixed) -> tuple[int, ...]:
+    async def _resolved(self, event: Event, at: PullId, sha: str, fixed: Fixed) -> tuple[int, ...]:
         if not await self._may(event):
             return ()
         reach = await self.publisher.client.repository(at.repo)
@@ -121,7 +122,7 @@ class Resolver:
         measures.resolved(1)
         return True
 
-    async def _standing(self, at: Place, branch: str, sha: str, fixed: Fixed) -> set[int]:
+    async def _standing(self, at: PullId, branch: str, sha: str, fixed: Fixed) -> set[int]:
         """The threads whose fix is in the live head, untouched since."""
         repository = self.publisher.repositories.of(at.repo)
         ours = f"refs/amends/heads/{at.number}"
@@ -141,7 +142,7 @@ class Resolver:
         return {root for root, hunks in fixed.items() if touched.isdisjoint(claimed(hunk).path for hunk in hunks)}
 
 
-async def _threads(reach: Reach, at: Place) -> AsyncIterator[_Thread]:
+async def _threads(reach: Reach, at: PullId) -> AsyncIterator[_Thread]:
     after: str | None = None
     for _ in range(_MOST_PAGES):
         data, errors = await reach.query(_LIST, number=at.number, after=after)

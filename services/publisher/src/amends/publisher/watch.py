@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from amends.common.delivery import Never
+from amends.common.delivery import Never, pull_of
 from amends.common.envelope import Event
 from amends.common.events import ChecksCounted, ChecksRequested, PrClosed
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.models import Check, Many, Part, Status, Words
 from amends.common.github.sightings import check_name
-from amends.publisher.live import Live, Place, seen
-from amends.publisher.push import place
+from amends.common.identity import PullId
+from amends.publisher.live import Live, seen
 
 log = logging.getLogger(__name__)
 _MOST = 20
@@ -60,7 +60,7 @@ class _Rule(Part):
 class Pushed(NamedTuple):
     """What was pushed, and where."""
 
-    at: Place
+    at: PullId
     sha: str
 
 
@@ -79,7 +79,7 @@ class Watcher:
         request = event.fact
         if not isinstance(request, ChecksRequested):
             raise Never(f"{event.type} asks for no checks")
-        at = place(event.loop)
+        at = pull_of(event.loop)
         try:
             missing = await self._missing(await self.client.repository(at.repo), Pushed(at, request.sha))
         except (Missing, Denied) as error:

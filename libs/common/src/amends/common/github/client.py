@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 from urllib.parse import quote
@@ -10,7 +11,7 @@ import jwt
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from amends.common.github.auth import READING, AppTokens, Credentials, Permissions, Scope, StandingToken
-from amends.common.github.errors import Denied, Down, Missing, Torn
+from amends.common.github.errors import Denied, Down, Lacking, Missing, Torn
 from amends.common.github.exchange import Call, Exchange, Told, Unauthorized
 from amends.common.github.limits import Gate, github_time
 from amends.common.github.models import App, Installation, Repository, User
@@ -24,6 +25,9 @@ T = TypeVar("T")
 _SOON = 30.0
 _LIMITS = {"RATE_LIMIT", "RATE_LIMITED"}
 _REFUSALS = {"FORBIDDEN", "INSUFFICIENT_SCOPES", "UNAUTHORIZED"}
+# A query that does not fit the schema: GitHub gives a code for it, others have their words for it.
+_UNKNOWN = re.compile(r"doesn't (?:exist on type|accept argument)|Cannot query field|Unknown (?:type|argument|field)")
+_LACKING = 300.0
 Json = dict[str, Any]
 Count = Callable[[], None]
 
@@ -262,6 +266,9 @@ class Client:
         data, errors = said.get("data"), said.get("errors") or []
         self._look_for_limits(errors, told, scope)
         refused = any(error.get("type") in _REFUSALS or (not safe and error.get("type")) for error in errors)
+        if data is None and (strange := next((error for error in errors if _is_unknown(error)), None)):
+            why = "this GitHub's GraphQL does not know all that amends asks, a newer Enterprise Server does"
+            raise Lacking(_LACKING, f"{why}: {_words([strange])}")
         if data is None and not refused:
             raise Down(_SOON, f"GitHub could not answer the query: {_words(errors)}")
         return data or {}, errors
@@ -342,7 +349,8 @@ class Reach:
 
         async def turn(number: int) -> Page[T]:
             told = await self._rest(path, {"per_page": SIZE, "page": number})
-            return Page(read(told.content, kind), last_page(told.headers, number))
+            entries = read(told.content, kind)
+            return Page(entries, last_page(told.headers, number, full=len(entries) >= SIZE))
 
         return await every(turn, known, most)
 
@@ -401,7 +409,16 @@ def read(content: bytes, kind: TypeAdapter[T]) -> T:
     try:
         return kind.validate_json(paired(content))
     except ValidationError as error:
-        raise Torn(_SOON, f"GitHub's answer cannot be read: {str(error).splitlines()[0][:200]}") from error
+        if content.lstrip()[:1] == b"<":
+            raise Torn(_SOON, "a web page came instead of GitHub's answer: see github.api_url, and proxies") from error
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise Torn(_SOON, f"GitHub's answer cannot be read: {where or 'it'}: {first['msg']}"[:300]) from error
+
+
+def _is_unknown(error: Json) -> bool:
+    code = str((error.get("extensions") or {}).get("code", ""))
+    return code in {"undefinedField", "undefinedType"} or bool(_UNKNOWN.search(str(error.get("message"))))
 
 
 def _words(errors: list[Json]) -> str:

@@ -17,6 +17,10 @@ class Torn(Later):
     """An answer that is cut off or contradicts itself: nothing may be concluded from it."""
 
 
+class Lacking(Down):
+    """It answers, and not as a GitHub that amends can work with: an older one, or something else at this address."""
+
+
 class Missing(Exception):
     """It is not there, or we may not see it."""
 

@@ -15,7 +15,7 @@ from githubkit import GitHubCore, UnauthAuthStrategy
 from githubkit.exception import GitHubException, RequestError, RequestFailed
 
 from amends.common.effects import effect
-from amends.common.github.errors import Denied, Down, Elsewhere, Missing, Torn
+from amends.common.github.errors import Denied, Down, Elsewhere, Lacking, Missing, Torn
 from amends.common.github.limits import Gate, Headers, github_time, is_limit
 from amends.common.github.measures import ended, sent_away
 from amends.common.github.transport import GuardedTransport
@@ -27,6 +27,7 @@ _TRIES = 3
 _FIRST_PAUSE = 0.2
 _AWAY = 30.0  # seconds until it makes sense to ask a GitHub again that does not answer
 _VERSION = {"X-GitHub-Api-Version": "2022-11-28"}
+_LACKING = 300.0
 _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 
 
@@ -72,6 +73,7 @@ class Exchange:
             auto_retry=False,  # it would repeat writes, and sleep for an hour
         )
         self.made = 0
+        self._graphql = settings.graphql
         self._heard = 0.0
 
     @property
@@ -89,8 +91,8 @@ class Exchange:
         for _ in range(_TRIES - 1):
             try:
                 return await self._once(call, token, gate)
-            except Down:
-                if not call.safe:
+            except Down as down:
+                if not call.safe or isinstance(down, Lacking):
                     raise
             await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - spreads a herd, guards nothing
             pause *= 3
@@ -109,7 +111,11 @@ class Exchange:
                         headers={**_VERSION, "Authorization": f"Bearer {token}"},
                     )
             except RequestFailed as failed:
-                raise _refusal(failed, gate) from failed
+                refusal = _refusal(failed, gate)
+                if isinstance(refusal, Missing) and call.url == self._graphql:
+                    why = f"there is no GraphQL API at {call.url}, and amends needs it: see github.graphql_url"
+                    raise Lacking(_LACKING, why) from failed
+                raise refusal from failed
             except RequestError as error:
                 ended("failed")
                 raise _accident(error.exc) from error

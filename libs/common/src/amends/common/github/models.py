@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from amends.common.policy import Id
@@ -43,10 +43,21 @@ Words = Annotated[str, Else("")]
 Many = Annotated[tuple[T, ...], Else(())]
 
 
+def _known(values: object) -> object:
+    """A list without the places where GitHub shows nothing."""
+    if not isinstance(values, list):
+        return values or []
+    return [one for one in values if one is not None] if None in values else values
+
+
+# As GraphQL has them: null where something is not shown, and whatever else is wrong with one is not forgiven.
+Known = Annotated[tuple[T, ...], BeforeValidator(_known)]
+
+
 class Part(BaseModel):
     """An object of GitHub's, or a part of one."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
 
 class User(Part):
@@ -98,6 +109,11 @@ class Pull(Part):
     base: Branch = Branch()
     labels: Many[Label] = ()
     updated_at: Moment = None
+
+    @property
+    def whole(self) -> Pull:
+        """The same when it was asked for by its number: what is not said then is not so."""
+        return self.model_copy(update={"draft": bool(self.draft), "merged": bool(self.merged or self.merged_at)})
 
 
 class Review(Part):

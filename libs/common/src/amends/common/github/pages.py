@@ -12,7 +12,8 @@ from amends.common.github.limits import Headers
 
 T = TypeVar("T")
 SIZE = 100
-_LINK = re.compile(r'<([^<>]*)>\s*;\s*rel="(\w+)"')
+_LINK = re.compile(r'<([^<>]*)>((?:\s*;\s*[\w*]+\s*=\s*(?:"[^"]*"|[^\s",;]+))*)')
+_REL = re.compile(r';\s*rel\s*=\s*"?(\w+)', re.IGNORECASE)
 _NUMBER = re.compile(r"[?&]page=([0-9]{1,6})(?:&|$)")
 _SOON = 30.0
 
@@ -31,14 +32,20 @@ class Page(NamedTuple, Generic[T]):
 Turn = Callable[[int], Awaitable[Page[T]]]
 
 
-def last_page(headers: Headers, asked: int) -> int:
-    """The last page by the answer to the one that was asked for; its links have to lead on, not round."""
+def last_page(headers: Headers, asked: int, *, full: bool = False) -> int:
+    """The last page by the answer to the one that was asked for; its links have to lead on, not round.
+
+    Behind a `full` one without any links (a proxy may drop them) there may be another.
+    """
+    said = headers.get("link", "")
     numbers = {
-        rel: int(found[1]) for url, rel in _LINK.findall(headers.get("link", "")) if (found := _NUMBER.search(url))
+        rel[1].lower(): int(found[1])
+        for url, beside in _LINK.findall(said)
+        if (rel := _REL.search(beside)) and (found := _NUMBER.search(url))
     }
     following, last = numbers.get("next"), numbers.get("last", 0)
     if following is None:
-        return asked
+        return asked + (full and not said)
     if following != asked + 1 or (last and last < following):
         raise Torn(_SOON, f"page {asked} is followed by page {following} of {last or '?'}")
     return max(following, last)

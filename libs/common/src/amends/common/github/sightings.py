@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Literal
@@ -27,7 +28,7 @@ from amends.common.events import (
 from amends.common.github.commands import beside_order, order_in
 from amends.common.github.models import Check, IssueComment, Pull, Review, ReviewComment, Status, Thread, User
 from amends.common.github.names import is_address, is_branch, is_login, is_sha
-from amends.common.github.text import EMPTY, body_hash, name
+from amends.common.github.text import EMPTY, MARK, body_hash, name
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOKEN = re.compile(r"[!-~]{1,150}")
@@ -38,14 +39,33 @@ Speech = ReviewComment | IssueComment | Review
 Conclusion = Literal["success", "failure", "neutral"]
 
 
-def author(user: User | None, ours: frozenset[int] = frozenset()) -> Author:
-    """The account; `ours` are the ids that we write under and nobody else does."""
+@dataclass(frozen=True)
+class Ours:
+    """The accounts that amends writes under: alone, or `shared` with the owner of a token, who speaks for himself, too.
+
+    Of a shared one's words those are ours that begin with our marker. Anybody can copy a marker, nobody a number.
+    """
+
+    alone: frozenset[int] = frozenset()
+    shared: frozenset[int] = frozenset()
+
+
+NOBODY = Ours()
+
+
+def author(user: User | None, ours: Ours = NOBODY, text: str = "") -> Author:
+    """The account; with its words, whether they are ours."""
     if user is None:
         return Author(id=0, kind="ghost")
     login = user.login if is_login(user.login) else ""
-    if user.id in ours:
+    if user.id in ours.alone or (user.id in ours.shared and text.lstrip().startswith(MARK)):
         return Author(id=user.id, login=login, kind="self")
     return Author(id=user.id, login=login, kind="bot" if user.type.lower() == "bot" else "user")
+
+
+def whose(said: Speech, ours: Ours = NOBODY) -> Author:
+    """Whose words these are."""
+    return author(said.user, ours, said.body)
 
 
 # --- pull requests -------------------------------------------------------------------------------------------------
@@ -77,9 +97,9 @@ def pull_seen(pull: Pull, full_name: str) -> PrObserved | PrClosed | None:
 # --- reviews -------------------------------------------------------------------------------------------------------
 
 
-def reviewed(review: Review, ours: frozenset[int] = frozenset()) -> Opinion | None:
+def reviewed(review: Review, ours: Ours = NOBODY) -> Opinion | None:
     """What a review says; None for one that is not submitted yet, or that says something we do not know."""
-    who = author(review.user, ours)
+    who = whose(review, ours)
     if review.state.lower() == "dismissed":
         return ReviewDismissed(review=review.id, author=who)
     cls = _OPINIONS.get(review.state.lower())
@@ -101,14 +121,14 @@ def reviewed(review: Review, ours: frozenset[int] = frozenset()) -> Opinion | No
 _OPINIONS = {"changes_requested": ReviewRejected, "approved": ReviewApproved, "commented": ReviewCommented}
 
 
-def review_body_edited(review: Review, ours: frozenset[int] = frozenset()) -> CommentEdited:
+def review_body_edited(review: Review, ours: Ours = NOBODY) -> CommentEdited:
     """The text of a review, changed after it was submitted."""
     return CommentEdited(
         kind="review",
         root=review.id,
         comment=review.id,
         node=node(review.node_id, "review", review.id),
-        author=author(review.user, ours),
+        author=whose(review, ours),
         body=body_hash(review.body),
         review=review.id,
         updated_at=review.updated_at or review.submitted_at or EPOCH,
@@ -118,28 +138,28 @@ def review_body_edited(review: Review, ours: frozenset[int] = frozenset()) -> Co
 # --- comments ------------------------------------------------------------------------------------------------------
 
 
-def line_comment(comment: ReviewComment, ours: frozenset[int] = frozenset(), *, edited: bool = False) -> Comment:
+def line_comment(comment: ReviewComment, ours: Ours = NOBODY, *, edited: bool = False) -> Comment:
     """A comment in a thread; the thread is named after its root."""
     return (CommentEdited if edited else CommentAdded)(
         kind="thread",
         root=comment.in_reply_to_id or comment.id,
         comment=comment.id,
         node=node(comment.node_id, "thread", comment.id),
-        author=author(comment.user, ours),
+        author=whose(comment, ours),
         body=body_hash(comment.body),
         review=comment.pull_request_review_id,
         updated_at=comment.updated_at or comment.created_at or EPOCH,
     )
 
 
-def conversation_comment(comment: IssueComment, ours: frozenset[int] = frozenset(), *, edited: bool = False) -> Comment:
+def conversation_comment(comment: IssueComment, ours: Ours = NOBODY, *, edited: bool = False) -> Comment:
     """A comment in the conversation: an item of its own."""
     return (CommentEdited if edited else CommentAdded)(
         kind="comment",
         root=comment.id,
         comment=comment.id,
         node=node(comment.node_id, "comment", comment.id),
-        author=author(comment.user, ours),
+        author=whose(comment, ours),
         body=body_hash(comment.body),
         updated_at=comment.updated_at or comment.created_at or EPOCH,
     )
@@ -157,9 +177,9 @@ def comment_gone(comment: ReviewComment | IssueComment) -> CommentDeleted:
     )
 
 
-def commanded(said: Speech, ours: frozenset[int] = frozenset()) -> CommandGiven | None:
+def commanded(said: Speech, ours: Ours = NOBODY) -> CommandGiven | None:
     """The command in a comment or a review by a person, if there is one; whether he may give it is checked later."""
-    who = author(said.user, ours)
+    who = whose(said, ours)
     order = order_in(said.body) if who.kind == "user" else None
     if order is None:
         return None

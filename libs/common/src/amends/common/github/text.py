@@ -8,6 +8,7 @@ from hashlib import sha256
 from amends.common.redaction import Redactor
 
 EMPTY = "0" * 16
+MARK = "<!-- amends:"  # how all that amends writes on GitHub begins
 _NEWLINES = re.compile(r"\r\n?")
 # C0 and C1 but for tab and newline, lone surrogates, and the two code points that are no characters.
 _UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
