@@ -29,6 +29,7 @@ from amends.common.events import (
     PolicyChanged,
     PrClosed,
     PrObserved,
+    ResolveFinished,
     ReviewApproved,
     ReviewRejected,
     TimerFired,
@@ -45,7 +46,7 @@ BLOBS = tuple(f"def widget_{n}():\n    return {n}\n".encode() * 40 for n in rang
 MORNING = datetime(2026, 1, 5, 9, tzinfo=UTC)
 OPENER = Author(id=101, login="opener")
 REVIEWER = Author(id=202, login="reviewer")
-EVENTS = 43  # of a pull request: 32 reports and 11 decisions
+EVENTS = 47  # of a pull request: 34 reports and 13 decisions
 UNKNOWN = b'"of":0'
 
 
@@ -146,9 +147,10 @@ class _Telling:
         )  # fmt: skip
         yield self._told("fixer", prepared, 1)
         pushed = FixPushed(n=n, sha=head, items=tuple(item.id for item in items))
-        yield self._told("publisher", pushed, 2)
-        yield self._told("notifier", Notified(of=0, channel="github", url="/comment/1"), 0, 1)
-        yield self._told("notifier", Notified(of=0, channel="github", url="/comment/2"), 0, 2)
+        yield self._told("publisher", pushed, 3)
+        yield self._told("publisher", ResolveFinished(n=n))  # open they stay: somebody goes on speaking in them
+        yield self._told("notifier", Notified(of=0, channel="github", url="/comment/1"), 0, 2)
+        yield self._told("notifier", Notified(of=0, channel="github", url="/comment/2"), 0, 3)
         yield self._told("gateway", self._observed(n))
 
     def _items(self, n: int) -> tuple[Collected, ...]:

@@ -35,6 +35,7 @@ def main(url: str, size: int, out: Path) -> None:
     filling = get_context("spawn").Process(target=prepare, args=(url, size, out))
     filling.start()
     filling.join()
+    assert filling.exitcode == 0
     log = Log(url)
 
     def rebuild() -> Measured:

@@ -112,6 +112,15 @@ class PullRequest(Aggregate):
         self.history.append((fact["n"], fact["outcome"], fact["reason"], fact["sha"]))
         self.asks.append("cycle.finished")
 
+    @event("ResolveRequested")
+    def resolve_requested(self, fact):
+        self.asks.append("resolve.requested")
+
+    @event("ResolveFinished")
+    def resolve_finished(self, fact):
+        for root in fact["roots"]:
+            self.items[f"thread/{root}"]["resolved"] = True
+
     @event("ReviewRequested")
     def review_requested(self, fact):
         self.asks.append("review.requested")
