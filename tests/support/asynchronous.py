@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import wraps
 
-LONGEST = 30.0
-PATIENCE = 25.0  # of a busy machine; a test that fails may take its time
+LONGEST = 120.0
+PATIENCE = 100.0  # of a machine with a load of twenty; a test that fails may take its time
 
 
 def asynchronous(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:

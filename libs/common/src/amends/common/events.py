@@ -1054,7 +1054,7 @@ Decided: TypeAlias = (
 )  # fmt: skip
 AnyFact: TypeAlias = Reported | Decided
 
-# Names of the next round (design.md section 7): nobody may use them for anything else, and nothing is decided for them.
+# Names of what comes before a pull request: nobody may use them for anything else, and nothing is decided for them.
 RESERVED = frozenset({"self_review.requested", "self_review.completed", "pr.requested", "pr.created"})
 
 # Which service reacts to what. A service's durable consumer is filtered to exactly these.
