@@ -89,6 +89,7 @@ from amends.common.policy import Overrides, Policy, Severity
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+AfterPush = TypeVar("AfterPush", ResolveRequested, ChecksRequested)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -970,17 +971,21 @@ def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
     return changed(loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if answered else loop.asks)
 
 
-def _tidied(loop: Loop, fact: ResolveFinished, mark: Mark) -> Loop:
-    """What was asked for is answered, however often it was; only what it named can be resolved by it."""
-    requests = {pos: ask.fact for pos, ask in loop.asks.items() if isinstance(ask.fact, ResolveRequested)}
-    answered = {pos: request for pos, request in requests.items() if request.n == fact.n}
-    named = {verdict.item for request in answered.values() for verdict in request.verdicts}
+def _looked_after(loop: Loop, fact: ResolveFinished, mark: Mark) -> Loop:
+    """Only what was asked for can be resolved by it."""
+    asked, asks = _answered(loop, ResolveRequested, fact.n)
+    named = {verdict.item for request in asked for verdict in request.verdicts}
     items = dict(loop.items)
     for id_ in named.intersection(f"thread/{root}" for root in fact.roots):
         if (item := items.get(id_)) and not item.resolved:
             items[id_] = _closed(item, mark.time)
-    asks = {pos: ask for pos, ask in loop.asks.items() if pos not in answered}
     return changed(loop, asks=asks, items=items)
+
+
+def _answered(loop: Loop, kind: type[AfterPush], n: int) -> tuple[list[AfterPush], dict[int, Ask]]:
+    """What was asked like this about cycle n, however often, and what is still asked without it."""
+    asked = {pos: ask.fact for pos, ask in loop.asks.items() if isinstance(ask.fact, kind) and ask.fact.n == n}
+    return list(asked.values()), {pos: ask for pos, ask in loop.asks.items() if pos not in asked}
 
 
 def _looking(loop: Loop, fact: ChecksRequested, mark: Mark) -> Loop:
@@ -988,11 +993,9 @@ def _looking(loop: Loop, fact: ChecksRequested, mark: Mark) -> Loop:
 
 
 def _counted(loop: Loop, fact: ChecksCounted, _mark: Mark) -> Loop:
-    requests = {pos: ask.fact for pos, ask in loop.asks.items() if isinstance(ask.fact, ChecksRequested)}
-    answered = {pos: request for pos, request in requests.items() if request.n == fact.n}
+    asked, asks = _answered(loop, ChecksRequested, fact.n)
     head = loop.pull.head if loop.pull and not loop.closed else None
-    missing = fact.missing if any(request.sha == head for request in answered.values()) else ()
-    asks = {pos: ask for pos, ask in loop.asks.items() if pos not in answered}
+    missing = fact.missing if any(request.sha == head for request in asked) else ()
     return changed(loop, asks=asks, unstarted=missing or loop.unstarted)
 
 
@@ -1151,7 +1154,7 @@ MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
     PushRefused: _published,
     CycleFinished: _cycled,
     ResolveRequested: _asking,
-    ResolveFinished: _tidied,
+    ResolveFinished: _looked_after,
     ChecksRequested: _looking,
     ChecksCounted: _counted,
     ReviewRequested: _asking,
