@@ -65,7 +65,9 @@ def test_a_data_directory_that_cannot_be_made_is_named_without_a_trace(
     (tmp_path / "file").write_text("no directory")
     known = {"AMENDS_DATA_DIR": str(tmp_path / "file" / "data"), "AMENDS_GITHUB_TOKEN": "t", "PATH": "/usr/bin:/bin"}
     where = ("--data-dir", known["AMENDS_DATA_DIR"]) if command[0] == "init" else ()
-    done = subprocess.run([AMENDS, *command, *where], capture_output=True, text=True, cwd=tmp_path, env=known)
+    done = subprocess.run(
+        [AMENDS, *command, *where], capture_output=True, text=True, cwd=tmp_path, env=known, check=False
+    )
     assert (done.returncode, "Traceback" in done.stderr) == (3, False)
     assert f"Error: {tmp_path / 'file'}" in done.stderr
 
