@@ -1,4 +1,12 @@
-"""Fixtures that tests ask for by name; they live in tests/support."""
+"""Fixtures that tests ask for by name, which live in tests/support, and what goes for every test."""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
 
 # In the order in which they import each other.
 pytest_plugins = [
@@ -6,6 +14,33 @@ pytest_plugins = [
     "tests.support.postgres",
     "tests.support.logs",
     "tests.support.book",
+    "tests.support.scribe",
     "tests.support.fetching",
     "tests.support.model",
 ]
+
+
+# What the tests themselves are told; all other variables of this beginning are somebody's settings.
+TOLD = {f"AMENDS_{name}" for name in ("FAULTS", "LANES", "POINT", "SCHEDULES", "SEED", "SNAPSHOTS")}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _settings_are_nobody_s() -> Iterator[None]:
+    """Whoever runs the tests may have an installation of his own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [one for one in os.environ if one.startswith("AMENDS_") and one not in TOLD]:
+            patch.delenv(name)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _logging_stays_as_it_was() -> Iterator[None]:
+    """What runs here as the main program of a process sends its logs elsewhere, and the next test's, too."""
+    root, ours = logging.getLogger(), logging.getLogger("amends")
+    kept, hooks = (root.handlers[:], root.level, ours.level), (sys.excepthook, threading.excepthook)
+    yield
+    root.handlers[:] = kept[0]
+    root.setLevel(kept[1])  # which forgets who was enabled
+    ours.setLevel(kept[2])
+    sys.excepthook, threading.excepthook = hooks
+    logging.captureWarnings(capture=False)

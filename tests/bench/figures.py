@@ -37,7 +37,7 @@ def title(text: str) -> None:
 
 def row(name: str, durability: str, *cells: str) -> None:
     """One line of a table: who, with which durability, and the figures."""
-    print(f"  {name:<24} {durability:<44} " + "  ".join(f"{cell:>16}" for cell in cells), flush=True)
+    print(f"  {name:<26} {durability:<44} " + "  ".join(f"{cell:>16}" for cell in cells), flush=True)
 
 
 def middle(rounds: Sequence[Measured], figure: Callable[[Measured], float]) -> float:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from tests.bench import cloning, suggesting
 from tests.bench.figures import Score, row, title
+from tests.bench.running import Comparison, run
 
 FILES, COMMITS = 5_000, 2_000
 MEMORY = Path("/dev/shm")
@@ -25,7 +22,7 @@ def places() -> dict[str, Path | None]:
     return {"disk": None, **({"tmpfs": MEMORY} if MEMORY.is_dir() else {})}
 
 
-def git(score: Score, rounds: int) -> None:
+def git(score: Score, _folder: Path, rounds: int, _seconds: float) -> None:
     """The git part of a cycle: fetch, workspace, changes, commit, push; and the same with a clone each time."""
     title(f"Git part of a cycle, {FILES} files, {COMMITS} commits (medians of {rounds}, milliseconds)")
     for place, where in places().items():
@@ -44,11 +41,10 @@ def git(score: Score, rounds: int) -> None:
         score.at_least(f"clone per cycle / amends, {place}", best, 10, 50 if place == "disk" else None)
 
 
-def suggestions(score: Score, rounds: int) -> None:
+def suggestions(score: Score, folder: Path, rounds: int, _seconds: float) -> None:
     """Ten suggestions in five files, from `comments.fetched` to `fix.pushed`, through the real services."""
     title(f"Ten suggestions in five files, comments.fetched to fix.pushed (medians of {rounds}, seconds)")
-    with tempfile.TemporaryDirectory(prefix="amends-bench-") as folder:
-        seconds = [suggesting.once(Path(folder, str(number))) for number in range(rounds)]
+    seconds = [suggesting.once(folder / str(number)) for number in range(rounds)]
     row("amends", "0 model calls", f"{median(seconds):.3f}", f"worst {max(seconds):.3f}")
     score.at_most("seconds to fix.pushed", median(seconds), 1.0)
 
@@ -57,24 +53,9 @@ def _all(rounds: int, big: cloning.Big, folder: Path, options: tuple[str, ...]) 
     return [cloning.by_clone(big, folder, options) for _ in range(rounds)]
 
 
-COMPARISONS: dict[str, Callable[[Score, int], None]] = {"git": git, "suggestions": suggestions}
-
-
-def main() -> None:
-    """Measure what was asked for, and say at the end what was missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="three rounds: an impression, not a figure to quote")
-    parser.add_argument("--only", choices=COMPARISONS, action="append", help="one comparison; may be repeated")
-    asked = parser.parse_args()
-    if shutil.which("git") is None:
-        sys.exit("there is no git")
-    score = Score()
-    for name in asked.only or COMPARISONS:
-        COMPARISONS[name](score, 3 if asked.quick else 7)
-    print("\nMISSED:" if score.missed else "\nEverything that must be reached is reached.")
-    for missed in score.missed:
-        print(f"  {missed}")
-
+COMPARISONS: dict[str, Comparison] = {"git": git, "suggestions": suggestions}
 
 if __name__ == "__main__":
-    main()
+    if shutil.which("git") is None:
+        sys.exit("there is no git")
+    run(__doc__, COMPARISONS, rounds=7)

@@ -16,20 +16,20 @@ COUNT = 2_000
 
 def compare(score: Score, folder: Path, rounds: int, seconds: float) -> None:
     """Appends to loops picked from a hundred, and from all."""
-    many = MANY if seconds > 1 else MANY // 10
+    del seconds
     with ExitStack() as running:
-        few, full = (running.enter_context(_filled(folder, loops)) for loops in (FEW, many))
-        asked = [(_ask(few, FEW), _ask(full, FEW), _ask(full, many)) for _ in range(rounds + 1)][1:]
+        few, full = (running.enter_context(_filled(folder, loops)) for loops in (FEW, MANY))
+        asked = [(_ask(few, FEW), _ask(full, FEW), _ask(full, MANY)) for _ in range(rounds + 1)][1:]
         memory = [one.memory() for one in (few, full)]
-    title(f"An append to a log of {many:,} loops (median of {rounds} rounds, {IN_FLIGHT} in flight)")
-    names = (f"{FEW} loops", f"{many:,} loops, {FEW} active", f"{many:,} loops, all active")
+    title(f"An append to a log of {MANY:,} loops (median of {rounds} rounds, {IN_FLIGHT} in flight)")
+    names = (f"{FEW} loops", f"{MANY:,} loops, {FEW} active", f"{MANY:,} loops, all active")
     small, large, cold = map(list, zip(*asked, strict=True))
     for name, figures in zip(names, (small, large, cold), strict=True):
         row(name, SQLITE, f"{middle(figures, pace):.0f}/s", f"CPU {middle(figures, effort) * 1e6:.0f} us")
-    print(f"  memory: {memory[0] / 1e6:.0f} MB with {FEW} loops, {memory[1] / 1e6:.0f} MB with {many:,}")
+    print(f"  memory: {memory[0] / 1e6:.0f} MB with {FEW} loops, {memory[1] / 1e6:.0f} MB with {MANY:,}")
     cost = middle(small, effort)
-    score.at_most(f"CPU time of an append, {many:,} loops / {FEW}", middle(large, effort) / cost, 1.5, 1.1)
-    score.at_most(f"the same, every append to any of {many:,} loops", middle(cold, effort) / cost, 1.5, 1.1)
+    score.at_most(f"CPU time of an append, {MANY:,} loops / {FEW}", middle(large, effort) / cost, 1.5, 1.1)
+    score.at_most(f"the same, every append to any of {MANY:,} loops", middle(cold, effort) / cost, 1.5, 1.1)
 
 
 def _filled(folder: Path, loops: int) -> AbstractContextManager[Contender]:

@@ -23,8 +23,6 @@ from statistics import quantiles
 
 import psutil
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from amends.common.envelope import Event, event_of
 from amends.common.log import Log
 from amends.doubles.github import GitHubDouble
@@ -40,7 +38,6 @@ from tests.support.github import LINES
 
 OWNERS = 10  # installations: what may be written in an hour is bounded for each
 SECOND = 1_000_000
-_ONCE = ("fix.pushed", "cycle.finished", "review.requested")
 SAID = "Louder, please."
 _TURNS = (
     triages(item_1="actionable"), edits("app.py", "line 8\n", "LINE 8\n"), reports(item_1=("app.py:8-8",)),

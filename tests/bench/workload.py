@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 
 from amends.common.answers import Report
 from amends.common.events import (
@@ -72,10 +73,10 @@ def allowed() -> Said:
     return _said("cli", PolicyChanged(request="bench", values=values), About(), 1)
 
 
-def pull_request(number: int) -> list[Said]:
-    """All reports about it, in order."""
-    about, told = About(repo=REPO, number=number), _Telling(number)
-    return [_said(service, fact, about, decides, tells) for service, fact, decides, tells in told.story()]
+def pull_request(number: int, first: int | None = None) -> list[Said]:
+    """All reports about it, in order, or the first few."""
+    about, story = About(repo=REPO, number=number), islice(_Telling(number).story(), first)
+    return [_said(service, fact, about, decides, tells) for service, fact, decides, tells in story]
 
 
 def _said(service: str, fact: Fact, about: About, decides: int = 0, tells: int = 0) -> Said:

@@ -17,15 +17,9 @@ from amends.common.settings import read
 from amends.doubles.model import ModelDouble
 from amends.doubles.model.double import KEY, MODEL
 from tests.support.command import AMENDS, WHOLE, called, lines
-from tests.support.github import Scene, github, set_scene
+from tests.support.github import Scene
 
 WIDGET = ("--repository", "acme/widget")
-
-
-@pytest.fixture
-def scene() -> Iterator[Scene]:
-    with github() as double:
-        yield set_scene(double)
 
 
 @pytest.fixture

@@ -182,18 +182,6 @@ async def test_access_that_came_back_is_said(scene: Scene, sqlite_book: Book) ->
         assert desk.last(AccessChanged).access == "granted"
 
 
-@asynchronous
-async def test_the_timer_stops_in_good_order(scene: Scene, sqlite_book: Book) -> None:
-    scene.double.latency = 5.0
-    async with at_work(sqlite_book, scene) as desk:
-        stop = asyncio.Event()
-        running = asyncio.create_task(desk.reconciler.run(stop))
-        await asyncio.sleep(0.05)
-        stop.set()
-        async with asyncio.timeout(2):
-            await running
-
-
 def test_the_timer_has_a_budget() -> None:
     now = [0.0]
     budget = Budget(2, lambda: now[0])
@@ -236,11 +224,10 @@ async def test_a_round_that_met_no_recorder_comes_again_soon(scene: Scene, sqlit
 
     async with at_work(sqlite_book, scene) as desk:
         desk.reconciler.followed, desk.reconciler.away_seconds = away, 0.01
-        stop = asyncio.Event()
-        running = asyncio.create_task(desk.reconciler.run(stop))
+        running = asyncio.create_task(desk.reconciler.run())
         await until(lambda: len(rounds) > 1)
-        stop.set()
-        await running
+        running.cancel()
+        await asyncio.wait({running})
 
 
 async def _away() -> list[Followed]:

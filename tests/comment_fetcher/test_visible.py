@@ -67,7 +67,7 @@ def test_no_text_takes_long(bit: str) -> None:
 
 
 def test_real_suggestions_are_recognised() -> None:
-    found = json.loads((Path(__file__).parent / "data" / "suggestions.json").read_text(encoding="utf-8"))
+    found = json.loads((Path(__file__).parents[1] / "data" / "suggestions.json").read_text(encoding="utf-8"))
     for one in found:
         ours = [plain(suggestion.text) for suggestion in suggestions(one["comment_body"])]
         assert ours == [plain(block) for block in one["suggestion_blocks"]] or not one["suggestion_blocks"]

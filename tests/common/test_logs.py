@@ -7,9 +7,7 @@ import json
 import logging
 import subprocess
 import sys
-import threading
 from base64 import b64encode
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,13 +30,10 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def stream() -> Iterator[io.StringIO]:
-    kept = logging.getLogger().handlers[:], sys.excepthook, threading.excepthook
+def stream() -> io.StringIO:
     stream = io.StringIO()
     set_up("info", [SECRET], stream)
-    yield stream
-    logging.captureWarnings(capture=False)
-    logging.getLogger().handlers[:], sys.excepthook, threading.excepthook = kept
+    return stream
 
 
 def event(fact: AnyFact) -> Event:

@@ -69,7 +69,7 @@ async def test_a_review_becomes_a_commit_through_processes_and_the_bus(
         fetcher=Fetcher(mode="poll", poll_seconds=1), model=model_settings(double),
     )  # fmt: skip
     async with at_work(known, nats) as child:
-        await until(lambda: scene.pull.head != before, 25)
+        await until(lambda: scene.pull.head != before)
         seen = all_that_can_be_seen(child)
     assert b"AMENDS_MODEL_API_KEY" in seen
     assert key_lines(scene).isdisjoint(seen.split(b"\n"))
@@ -106,10 +106,10 @@ async def test_rel_04_a_fixer_that_is_killed_in_the_middle_leaves_one_commit(
     )  # fmt: skip
     commits = len(scene.repo.log("feature"))
     async with at_work(known, nats) as child:
-        await until(lambda: len(double.asked) == 3, 15)
+        await until(lambda: len(double.asked) == 3)
         assert child.process is not None
         child.process.kill()
-        await until(lambda: len(scene.repo.log("feature")) > commits, 20)
+        await until(lambda: len(scene.repo.log("feature")) > commits)
     assert (scene.repo.read("app.py", "feature") or b"").splitlines()[9] == b"LINE TEN"
     assert len(scene.repo.log("feature")) == commits + 1
     with closing(Log(sqlite_url)) as log:
@@ -137,7 +137,7 @@ async def test_inv_21_of_all_processes_of_a_fix_only_the_fixer_holds_the_key(
             return text(report(one("declined", (), "No.")))
 
         double.says(looked)
-        await until(lambda: len(double.asked) == 1 and len(seen) > 0, 25)
+        await until(lambda: len(double.asked) == 1 and len(seen) > 0)
     holders = [name for name, words in seen if KEY in words]
     assert any("tiny-agent" in words for _, words in seen)
     assert len(holders) == 1

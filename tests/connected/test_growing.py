@@ -17,17 +17,11 @@ from amends.doubles.github.control.pulls import PullHandle
 from tests.faults.support.processes import wait_for
 from tests.support.command import AMENDS, WHOLE
 from tests.support.fixing import suggests
-from tests.support.github import Scene, github, set_scene
+from tests.support.github import Scene
 from tests.support.nats import NatsServer
 from tests.support.postgres import Server
 
 pytestmark = pytest.mark.connected
-
-
-@pytest.fixture
-def scene() -> Iterator[Scene]:
-    with github() as double:
-        yield set_scene(double)
 
 
 @pytest.fixture

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from amends.common.answers import Already, Recorded, Report
 from amends.common.bus.reporter import NatsRecorder
-from amends.common.bus.users import configuration
-from amends.common.events import EVERYONE, Author, CommandGiven, PrObserved
+from amends.common.events import Author, CommandGiven, PrObserved
 from amends.common.github.client import Nobody
 from amends.common.identity import About
 from amends.common.log import Log
 from amends.common.policy import Overrides
 from amends.common.sections import Notifier
 from amends.common.settings import Settings
+from amends.common.working import Working
 from amends.evaluator.app import run
-from amends.notifier.app import Notifying, notifying
+from amends.notifier.app import notifying
 from tests.support.asynchronous import asynchronous, eventually, until
 from tests.support.examples import NOON
 from tests.support.github import Scene
@@ -31,29 +30,15 @@ pytestmark = pytest.mark.connected
 RULES = Overrides(repositories=("acme/widget",))
 
 
-def address(server: NatsServer, user: str) -> str:
-    return server.url.replace("//", f"//{user}:{user}@")
-
-
-@pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[NatsServer]:
-    """A server with the users we ship; each one's password is its name."""
-    config = tmp_path / "nats.conf"
-    config.write_text(configuration({user: user for user in EVERYONE}))
-    server = NatsServer(tmp_path, config).start()
-    yield server
-    server.kill()
-
-
 @asynccontextmanager
-async def at_work(database: str, server: NatsServer, scene: Scene) -> AsyncIterator[tuple[Notifying, NatsRecorder]]:
+async def at_work(database: str, server: NatsServer, scene: Scene) -> AsyncIterator[tuple[Working, NatsRecorder]]:
     """An evaluator and a notifier that have only the bus in common, and somebody who reports."""
     stop, quick = asyncio.Event(), Notifier(apart_seconds=0)
     known = Settings(database=database, github=scene.app_settings, notifier=quick, policy=RULES)
-    evaluating = asyncio.create_task(run(known, address(server, "evaluator"), stop))
+    evaluating = asyncio.create_task(run(known, server.address("evaluator"), stop))
     async with (
-        linked(address(server, "notifier"), "notifier") as link,
-        linked(address(server, "cli"), "cli") as cli,
+        linked(server.address("notifier"), "notifier") as link,
+        linked(server.address("cli"), "cli") as cli,
         notifying(known, NatsRecorder(link, "notifier"), link) as notifier,
     ):
         yield notifier, NatsRecorder(cli, "cli")
@@ -74,8 +59,8 @@ async def test_what_is_decided_is_told(sqlite_url: str, guarded: NatsServer, sce
             report = Report(fact=fact, about=About(repo=scene.repo.id, number=pull.number))
             await eventually(partial(recorded, recorder, report))
         with closing(Log(sqlite_url)) as log:
-            await until(lambda: pull.labels == ["amends: ready"] and not log.outstanding(), 20)
-        await until(lambda: notifier.checks() == {"notifier": "ok"}, 25)
+            await until(lambda: pull.labels == ["amends: ready"] and not log.outstanding())
+        await until(lambda: notifier.checks() == {"notifier": "ok"})
     said = [one.body.partition(" -->")[0].partition("-pr-1/")[2] for one in pull.conversation]
     assert sorted(said) == ["card", "finished/1"]
 

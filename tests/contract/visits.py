@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from amends.doubles.github import GitHubDouble
 from amends.doubles.github.control.pulls import PullHandle
 from tests.doubles.client import Api
-
-Sent = Callable[[GitHubDouble, PullHandle], object]
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,7 @@ import pytest
 
 from amends.common.sections import GitHub
 from tests.doubles.client import Api
-from tests.support.github import Crowd, Scene, crowd, github, lengthen, set_scene
-
-
-@pytest.fixture
-def scene() -> Iterator[Scene]:
-    with github() as double:
-        yield set_scene(double)
+from tests.support.github import Crowd, Scene, crowd, lengthen
 
 
 @pytest.fixture

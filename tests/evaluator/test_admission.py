@@ -56,8 +56,8 @@ MAY_REPORT: dict[str, set[str]] = {
     "comment-fetcher": WATCHED | {"author.checked", "policy.observed", "comments.fetched", "comments.failed"},
     "fixer": {"fix.started", "fix.prepared", "fix.failed"},
     "publisher": {
-        *("fix.pushed", "push.refused", "pr.observed", "pr.closed"),
-        *("thread.resolved", "checks.finished", "access.changed"),
+        *("fix.pushed", "push.refused", "resolve.finished", "checks.counted"),
+        *("pr.observed", "pr.closed", "access.changed"),
     },
     "reviewer": {"review.rejected", "review.approved", "review.commented"},
     "notifier": {"notified", "notify.failed", "notify.started"},

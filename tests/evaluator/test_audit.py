@@ -1,6 +1,5 @@
 """Each invariant violated once, on purpose: the audit names it, where it shows, and what to do."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -30,14 +29,6 @@ LOOSE = (
     "DROP TABLE events",
     "ALTER TABLE loose RENAME TO events",
 )
-
-
-@pytest.fixture
-def told(sqlite_url: str) -> Iterator[Scribe]:
-    """The log of one cycle, and its recorder."""
-    with scribe(sqlite_url) as one:
-        tell_of_a_cycle(one)
-        yield one
 
 
 def violations(one: Scribe, *statements: str) -> dict[str, str]:

@@ -72,11 +72,6 @@ def fixing(book: Book, number: int = 7) -> None:
     book.says(fetched(item()), number=number)
 
 
-def fixed(book: Book) -> AnyFact:
-    """A fix whose files are in the book."""
-    return prepared(changes=(Change(path="shop.py", blob=book.blobs[0]),))
-
-
 def types(book: Book, loop: str = LOOP) -> list[str]:
     return [row.type for row in book.log.history(loop)]
 

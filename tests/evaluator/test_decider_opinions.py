@@ -33,10 +33,6 @@ def test_a_later_comment_does_not_clear_a_rejection() -> None:
     awaiting_review().when(*believed(commented(3, body="")), *believed(approved(4, TOM, head=NEXT))).then()
 
 
-def test_his_own_approval_clears_a_rejection() -> None:
-    awaiting_review().when(*believed(approved(2, head=NEXT))).then("loop.finished approved")
-
-
 def test_dismissal_clears_a_rejection() -> None:
     story = awaiting_review().when(*believed(approved(4, TOM, head=NEXT))).then()
     story.when(dismissed(1)).then("loop.finished approved")
@@ -79,6 +75,19 @@ def test_a_dismissed_approval_is_none() -> None:
 def test_an_unchecked_approval_does_not_clear_a_trusted_rejection() -> None:
     story = awaiting_review().when(approved(2, head=NEXT), *believed(approved(3, TOM, head=NEXT))).then()
     story.when(checked(approved(2))).then("loop.finished approved")
+
+
+def test_a_cycle_waits_until_it_is_known_whether_he_may_take_his_rejection_back() -> None:
+    settling().when(approved()).after(30).then().when(checked(approved())).then("loop.finished approved")
+
+
+def test_a_cycle_does_not_wait_for_ever_for_somebody_whom_nobody_looks_up() -> None:
+    story = settling().when(approved()).after(6 * 3_600)
+    assert [one for one in story.decided if one.startswith("fix")] == ["fix.requested 1/1"]
+
+
+def test_an_approval_of_a_stranger_keeps_nobody_waiting() -> None:
+    settling().when(approved(2, EVE)).after(30).then("fix.requested 1/1")
 
 
 def test_an_approval_by_somebody_who_may_not_write_any_more_does_not_clear_his_rejection() -> None:
@@ -124,10 +133,6 @@ def test_after_our_push_an_approval_of_the_head_before_it_finishes_nothing() -> 
 def test_a_bot_and_a_human_together_approve() -> None:
     story = given(policy=ROBOT_MAY).when(*believed(rejected(1, TOM, body="")), approved(2, ROBOT)).then()
     story.when(*believed(approved(3, TOM))).then("loop.finished approved")
-
-
-def test_only_bots_make_it_ready_and_no_more() -> None:
-    given(policy=ROBOT_MAY).when(approved(2, ROBOT)).then("loop.finished ready")
 
 
 def test_an_unlisted_bots_approval_finishes_nothing() -> None:

@@ -199,7 +199,7 @@ def test_a_stopped_loop_is_left_by_approval() -> None:
 # --- any resting ---------------------------------------------------------------------------------------------------
 
 
-def test_an_approval_of_the_current_head_finishes_a_resting_loop() -> None:
+def test_an_approval_of_the_current_head_clears_his_rejection_and_finishes_a_resting_loop() -> None:
     awaiting_review().when(*believed(approved(2, head=NEXT))).then("loop.finished approved")
 
 

@@ -175,7 +175,7 @@ def test_a_question_whose_thread_somebody_resolved_is_no_question() -> None:
 def test_other_items_go_on_while_a_question_is_open() -> None:
     story = asking().so_far().when(comment(8, by=MARIA)).after(30).then("fix.requested 2/1")
     story.when(fetched(item("thread/5"), item("thread/8"), n=2), started(n=2), prepared(verdict("thread/8"), n=2))
-    story.when(pushed(2, NEXT)).then("push.requested 2/1", "cycle.finished 2 pushed used")
+    story.when(pushed(2, NEXT)).then("push.requested 2/1", "resolve.requested", "cycle.finished 2 pushed used")
     assert story.status == "needs_human"
 
 
@@ -210,7 +210,7 @@ def test_who_approved_meanwhile_is_not_asked() -> None:
 
 def test_nobody_is_asked_when_only_comments_were_fixed() -> None:
     thread_fixing().when(prepared(verdict("thread/5")), pushed()).then(
-        "push.requested 1/1", "cycle.finished 1 pushed used"
+        "push.requested 1/1", "resolve.requested", "cycle.finished 1 pushed used"
     )
 
 

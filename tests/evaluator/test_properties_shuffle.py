@@ -25,12 +25,13 @@ from amends.common.identity import About
 from amends.common.policy import Overrides
 from amends.common.standing import opinions
 from amends.evaluator.batch import Said
+from tests.support.acts import ACTS, PERMISSIONS, Choice
 from tests.support.book import Book, Books, fired
 from tests.support.facts import PANEL
 from tests.support.forge import Pull
 from tests.support.ledgers import ledger, said_review, undated
 from tests.support.walks import examples, rulebooks, walks
-from tests.support.world import ACTS, PERMISSIONS, REPO, Choice, Step, World
+from tests.support.world import REPO, Step, World
 
 PULL, LOOP = 1, f"{REPO}-pr-1"
 ZOE = Author(id=77, login="zoe")  # who says one thing and stands by it, so that the window stays open

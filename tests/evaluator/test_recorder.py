@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager
 from hashlib import sha256
 from multiprocessing import get_context
 
@@ -21,7 +22,7 @@ from amends.common.events import AnyFact
 from amends.common.log import Log
 from amends.evaluator.recorder import LocalRecorder, NotRunning, Recorder
 from amends.evaluator.writer import Writer
-from tests.support.asynchronous import asynchronous
+from tests.support.asynchronous import asynchronous, until
 from tests.support.book import reported
 from tests.support.facts import command, comment, fetched, observed, policy_changed, rejected
 from tests.support.promises import check_chain
@@ -164,7 +165,8 @@ def test_what_comes_while_it_closes_is_recorded_or_turned_away_and_never_left(re
 
     with ThreadPoolExecutor(1) as pool:
         reporting = pool.submit(keep_reporting)
-        time.sleep(0.01)
+        while not any(future.done() for future in futures):
+            time.sleep(0)
         recorder.close()
         reporting.result()
     assert {type(future.result(0)) for future in futures} <= {Recorded, Unavailable}
@@ -188,28 +190,46 @@ async def test_a_question_that_was_queued_too_late_is_turned_away(writer: Writer
     assert await asking == Unavailable("NotRunning")
 
 
+@asynccontextmanager
+async def busy(recorder: Recorder) -> AsyncIterator[None]:
+    """Its thread has something in hand until the end of this block."""
+    begun, free = threading.Event(), threading.Event()
+
+    def hold(_writer: Writer) -> None:
+        begun.set()
+        free.wait()
+
+    slow = asyncio.create_task(recorder.run(hold))
+    await until(begun.is_set)
+    try:
+        yield
+    finally:
+        free.set()
+        await slow
+
+
+async def left(asking: Coroutine[object, object, object]) -> None:
+    """Somebody asks, and does not stay for the answer."""
+    task = asyncio.create_task(asking)
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+
+
 # --- what it survives ----------------------------------------------------------------------------------------------
 
 
 @asynchronous
 async def test_an_asker_who_leaves_does_not_stop_the_thread(recorder: Recorder) -> None:
-    slow = asyncio.create_task(recorder.run(lambda _writer: time.sleep(0.2)))
-    await asyncio.sleep(0.05)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await recorder.may(1)
-    await slow
+    async with busy(recorder):
+        await left(recorder.may(1))
     assert await report(recorder, comment()) == Recorded(1)
 
 
 @asynchronous
 async def test_a_reporter_who_leaves_has_reported_all_the_same(recorder: Recorder) -> None:
-    slow = asyncio.create_task(recorder.run(lambda _writer: time.sleep(0.2)))
-    await asyncio.sleep(0.05)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await report(recorder, comment())
-    await slow
+    async with busy(recorder):
+        await left(report(recorder, comment()))
     assert await report(recorder, comment()) == Already(1, comment())
 
 
@@ -293,10 +313,11 @@ async def test_one_report_that_the_database_does_not_take_does_not_hurt_the_othe
     recorder: Recorder, log: Log, database_url: str
 ) -> None:
     with refusing(database_url, "NEW.key = 'command/poison'"):
-        slow = asyncio.create_task(recorder.run(lambda _writer: time.sleep(0.1)))
-        facts = (comment(5), command("help", id_="poison"), comment(6))
-        first, poison, last = await asyncio.gather(*(report(recorder, fact) for fact in facts))
-        await slow
+        async with busy(recorder):
+            facts = (comment(5), command("help", id_="poison"), comment(6))
+            asked = [asyncio.create_task(report(recorder, fact)) for fact in facts]
+            await asyncio.sleep(0)
+        first, poison, last = await asyncio.gather(*asked)
     assert isinstance(poison, Refused)
     assert (first, poison.reason, last) == (Recorded(1), "unstorable", Recorded(3))
     check_chain(log.rows(0))

@@ -21,7 +21,7 @@ from tests.support.nats import NatsServer, linked, reconnecting
 
 WHOLE = {"fixer": 1}  # somebody owes an answer to the first event, so a mirror begins there
 QUICK = Pace(poll=0.02, look=0.1, retry=0.02, batch=100)
-PATIENT = Pace(poll=20, look=20)
+PATIENT = Pace(poll=300, look=300)
 
 
 def relay_of(chain: Chain, link: Link, pace: Pace = QUICK) -> Relay:
@@ -106,7 +106,7 @@ async def test_a_wake_publishes_at_once(nats: NatsServer) -> None:
             await until(lambda: relay.standing == "mirroring")
             chain.grow(1)
             await asyncio.to_thread(relay.wake)
-            await until(lambda: relay.mirrored == 1, seconds=2)
+            await until(lambda: relay.mirrored == 1)
 
 
 @asynchronous
@@ -117,7 +117,7 @@ async def test_what_another_evaluator_recorded_is_mirrored_without_a_wake(nats: 
         async with running(relay):
             await until(lambda: relay.standing == "mirroring")
             chain.grow(1)
-            await until(lambda: relay.mirrored == 1, seconds=2)
+            await until(lambda: relay.mirrored == 1)
 
 
 @asynchronous

@@ -1,7 +1,5 @@
 """The log folded again from nothing, and compared with what the recorder kept."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from amends.common.loop import Loop
@@ -14,9 +12,7 @@ from tests.support.facts import EVE, TOM, aside, command, comment, policy_change
 from tests.support.scribe import (
     CHANGE,
     Scribe,
-    scribe,
     tamper,
-    tell_of_a_cycle,
     tell_of_a_mistake,
     tell_of_a_second_rejection,
     tell_of_approval,
@@ -27,14 +23,6 @@ COPIED = """
     blocked, updated, stuck, state, folded FROM loops WHERE kind = 'change'"""
 # As if another program had got the loop stuck: that one would have left its mark at the log's end, too.
 NEWER = ("UPDATE loops SET stuck = '0.0.9' WHERE kind = 'change'", "UPDATE head SET code = '0.0.9'")
-
-
-@pytest.fixture
-def told(sqlite_url: str) -> Iterator[Scribe]:
-    """The log of one cycle, and its recorder."""
-    with scribe(sqlite_url) as one:
-        tell_of_a_cycle(one)
-        yield one
 
 
 def differences(one: Scribe) -> list[str]:

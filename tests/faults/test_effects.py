@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [path for place in ("libs", "services") for path in sorted((ROOT / place).glob("*/src/**/*.py"))]
 RARE = {"note", "remove"}  # nothing is put off where nobody dies, and nothing is in the way in a new workspace
 SAMPLE = 4
+SOME = 25  # after which it is said how many there were
 SEED = int(os.environ.get("AMENDS_SEED", "0").split()[0]) or random.randrange(1, 1_000_000)
 
 
@@ -74,6 +75,8 @@ def test_a_kill_at_any_point_ends_as_if_nothing_had_been(story: Clean) -> None:
     found = []
     for one in every(points, story.outcome):
         found.append(one)
+        if len(found) % SOME == 0:
+            print(f"{len(found)} of {len(points)}", flush=True)
         if one.wrong:
             print(f"AMENDS_POINT='{one.point}'", *one.wrong, sep="\n    ")
     assert summed(points, found) == []

@@ -53,7 +53,7 @@ def test_two_histories_of_one_log_are_never_merged(installation: Installation, b
     assert installation.examine("fork of two copies").wrong == []
 
 
-def test_a_restored_log_is_not_written_until_the_mirror_has_given_back_the_rest(
+def test_a_restored_log_is_not_written_until_the_mirror_has_given_back_the_rest_and_then_goes_on(
     installation: Installation, backup: Path
 ) -> None:
     put_back(installation.database, backup)
@@ -62,10 +62,9 @@ def test_a_restored_log_is_not_written_until_the_mirror_has_given_back_the_rest(
     assert stored(installation.database) == stored(f"sqlite:///{backup}")
     assert installation.run("restore", "--import-tail") == 0
     assert installation.examine("log restored, tail imported").wrong == []
-
-
-def test_reporters_that_come_back_are_told_that_all_is_known(installation: Installation) -> None:
-    installation.again()
+    installation.again()  # the same reporters, who are told that all is known
     installation.evaluator()
     installation.progress()
     assert installation.settled("the same reports once more").wrong == []
+    installation.settle()
+    installation.power_cut()  # as the others found it

@@ -14,7 +14,7 @@ import pytest
 
 from amends.common.gate import Altered
 from amends.common.git import Author, Edit, Repository
-from amends.fixer.standing import Quota
+from amends.fixer.inventory import Quota
 from amends.fixer.workspaces import Workspace, WorkspaceBusy, WorkspaceLost, Workspaces
 
 LOOP = "1-pr-7"

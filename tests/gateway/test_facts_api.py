@@ -10,7 +10,7 @@ from amends.common.policy import Severity
 from amends.gateway.app import NotServed
 from tests.gateway.test_intake import Instead
 from tests.support.asynchronous import asynchronous
-from tests.support.gateway import Json, Running, bearer, example, exchange, gateway, request
+from tests.support.gateway import Json, Running, bearer, exchange, gateway, request, seen
 
 PULL = "Codertocat/Hello-World#2"
 HEAD = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
@@ -21,12 +21,6 @@ REJECTED: Json = {
 APPROVED: Json = {"type": "review.approved", "pull": PULL, "review": 8, "head": HEAD}
 COMMAND: Json = {"type": "command.given", "pull": PULL, "id": "run-1", "name": "retry"}
 PRINTED = "REVIEW_RESULT: changes_requested\nFINDINGS_COUNT: 1\nSEVERITY: high\nSUMMARY: It leaks."
-
-
-async def seen(running: Running) -> Running:
-    """The pull request is known."""
-    await running.deliver("pull_request", example("pull_request", "opened"))
-    return running
 
 
 def said(running: Running) -> list[AnyFact]:

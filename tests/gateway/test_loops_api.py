@@ -9,16 +9,10 @@ from amends.common.events import AnyFact, CommandGiven
 from amends.common.identity import INSTALLATION
 from tests.gateway.test_intake import Instead
 from tests.support.asynchronous import asynchronous
-from tests.support.gateway import REPO, Json, Reply, Running, bearer, example, exchange, gateway, raw, request
+from tests.support.gateway import REPO, Json, Reply, Running, bearer, exchange, gateway, raw, request, seen
 
 NAME, LOOP = "Codertocat%2FHello-World%232", f"{REPO}-pr-2"
 TOKEN = "agent-token-0123456789"
-
-
-async def seen(running: Running) -> Running:
-    """The pull request is known."""
-    await running.deliver("pull_request", example("pull_request", "opened"))
-    return running
 
 
 async def told(running: Running, said: object, loop: str = NAME, token: str = TOKEN, **fields: str) -> Reply:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import count
+
 import pytest
 
+from amends.common.answers import Report
 from amends.common.delivery import Later
-from amends.common.events import CommandAccepted, CommandRefused, Judgement, PolicyObserved
+from amends.common.events import CommandAccepted, CommandRefused, Judgement, PolicyObserved, PrObserved
+from amends.common.identity import About
 from amends.common.policy import Overrides
 from amends.doubles.github.faults import Effect
+from amends.evaluator.batch import Said
 from tests.support.asynchronous import asynchronous
 from tests.support.book import Book
 from tests.support.github import Scene
@@ -264,6 +271,44 @@ async def test_another_mistake_in_the_policy_file_is_told_again(scene: Scene, sq
             desk.writes_policy("no", line, str(line) * 40)
             await desk.hear(PolicyObserved)
         assert len(answers(desk)) == 2
+
+
+@asynchronous
+async def test_who_died_over_it_does_not_say_it_again_on_another_pull_request(scene: Scene, sqlite_book: Book) -> None:
+    elsewhere = scene.repo.pull("other", by="alice", files={"other.py": "1"})
+    async with at_work(sqlite_book, scene) as desk:
+        observed = {"full_name": "acme/widget", "author": desk.who("alice"), "head_repo": scene.repo.id}
+        other = PrObserved.model_validate(
+            {
+                **observed,
+                "head": elsewhere.head,
+                "head_ref": "other",
+                "base_ref": "main",
+                "updated_at": datetime.now(UTC),
+            }
+        )
+        about = About(repo=scene.repo.id, number=elsewhere.number)
+        sqlite_book.record(Said("gateway", Report(fact=other, about=about)))
+        desk.observe()
+        desk.writes_policy("no", 3)
+        desk.recorder.port = dies_at(nth=2)  # it was said, and is not reported
+        with pytest.raises(Killed):
+            await desk.hear(PolicyObserved)
+        desk.recorder.port = lambda _: None
+        desk.closes()
+        await desk.hear(PolicyObserved)
+        assert (len(answers(desk)), elsewhere.conversation, desk.said()) == (1, [], ["github"])
+
+
+def dies_at(nth: int) -> Callable[[str], None]:
+    """Right before the n-th report."""
+    reports = count(1)
+
+    def passing(name: str) -> None:
+        if name == "report" and next(reports) == nth:
+            raise Killed
+
+    return passing
 
 
 @asynchronous

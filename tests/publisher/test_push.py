@@ -362,7 +362,7 @@ def test_rel_04_killed_anywhere_there_is_one_commit_and_the_same_end(
 
     crew, fuse = asyncio.run(story())
     assert (len(crew.keys), crew.count(FixPushed), crew.count(CycleFinished)) == (1, 1, 1)
-    assert (crew.last(FixPushed).sha, crew.book.log.outstanding("publisher")) == (scene.pull.head, [])
+    assert (crew.last(FixPushed).sha, crew.owed(PushRequested)) == (scene.pull.head, [])
     assert fuse.calls >= min(nth, 16)  # a push has sixteen calls: it ended in each of them, and once not at all
 
 

@@ -8,31 +8,34 @@ from pathlib import Path
 
 import pytest
 
-from amends.common.delivery import Later
-from amends.common.envelope import Event
-from amends.common.events import AnyFact, ChecksFinished, Escalated, FixPushed
-from amends.common.standing import Status, status
+from amends.common.events import ChecksCounted, ChecksRequested, Escalated
+from amends.common.standing import SECOND, Status, status, timers
 from tests.support.book import Book
 from tests.support.github import Scene
 from tests.support.publishing import WHAT, Crew, publishing
 
-SOON = 300
+SOON = 600  # seconds that checks have, by default
 
 
-async def pushed(crew: Crew) -> Event:
+async def pushed(crew: Crew) -> None:
+    """The push, and all that is to be said about its threads."""
     await crew.fix({"app.py": WHAT})
     await crew.publish()
-    return next(event for event in reversed(crew.book.events()) if isinstance(event.fact, FixPushed))
+    await crew.resolve()
 
 
-def watched(book: Book, scene: Scene, folder: Path, before: Callable[[], object]) -> tuple[list[AnyFact], Crew]:
-    """Publish, and look when it is time."""
+def watched(book: Book, scene: Scene, folder: Path, before: Callable[[], object]) -> tuple[tuple[str, ...], Crew]:
+    """Publish, and look when it is time: which checks are missing."""
 
-    async def story() -> tuple[list[AnyFact], Crew]:
+    async def story() -> tuple[tuple[str, ...], Crew]:
         async with publishing(book, scene, folder) as crew:
-            event = await pushed(crew)
+            await pushed(crew)
             before()
-            return await crew.answer(event), crew
+            book.waits(SOON)
+            [answer] = await crew.work_off(ChecksRequested)
+            assert isinstance(answer, ChecksCounted)
+            assert book.log.outstanding("publisher") == []
+            return answer.missing, crew
 
     return asyncio.run(story())
 
@@ -41,9 +44,8 @@ def test_required_checks_that_never_begin_are_a_humans_to_know_once(
     sqlite_book: Book, scene: Scene, tmp_path: Path
 ) -> None:
     scene.repo.protect(checks=("build", "lint"))
-    facts, crew = watched(sqlite_book, scene, tmp_path, lambda: scene.repo.check(scene.pull.head, "lint", None))
-    [missing] = [fact for fact in facts if isinstance(fact, ChecksFinished)]
-    assert (missing.name, missing.head, missing.conclusion) == ("build", scene.pull.head, "none_started")
+    missing, crew = watched(sqlite_book, scene, tmp_path, lambda: scene.repo.check(scene.pull.head, "lint", None))
+    assert missing == ("build",)
     escalated = crew.last(Escalated)
     assert (escalated.reason, escalated.stops) == ("ci_not_started", False)
     assert escalated.detail == f"build did not begin for {scene.pull.head}"
@@ -52,41 +54,41 @@ def test_required_checks_that_never_begin_are_a_humans_to_know_once(
 
 def test_what_has_begun_is_no_news_however_it_ends(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
     scene.repo.protect(checks=("build",))
-    facts, crew = watched(sqlite_book, scene, tmp_path, lambda: scene.repo.check(scene.pull.head, "build", "failure"))
-    assert (facts, crew.count(Escalated)) == ([], 0)
+    missing, crew = watched(sqlite_book, scene, tmp_path, lambda: scene.repo.check(scene.pull.head, "build", "failure"))
+    assert (missing, crew.count(Escalated)) == ((), 0)
 
 
-@pytest.mark.parametrize(("on_base", "missing"), [(True, ["any"]), (False, [])])
+@pytest.mark.parametrize(("on_base", "missing"), [(True, ("any",)), (False, ())])
 def test_with_nothing_required_the_base_says_whether_anything_should_begin(
-    sqlite_book: Book, scene: Scene, tmp_path: Path, on_base: bool, missing: list[str]
+    sqlite_book: Book, scene: Scene, tmp_path: Path, on_base: bool, missing: tuple[str, ...]
 ) -> None:
     if on_base:
         scene.repo.check(scene.repo.branches["main"], "build", "success")
-    facts, _ = watched(sqlite_book, scene, tmp_path, lambda: None)
-    assert [fact.name for fact in facts if isinstance(fact, ChecksFinished)] == missing
+    found, _ = watched(sqlite_book, scene, tmp_path, lambda: None)
+    assert found == missing
 
 
 def test_a_head_that_went_on_is_not_looked_at(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
     scene.repo.protect(checks=("build",))
-    facts, _ = watched(sqlite_book, scene, tmp_path, lambda: scene.pull.push({"b.py": "b"}, by="alice"))
-    assert facts == []
+    found, _ = watched(sqlite_book, scene, tmp_path, lambda: scene.pull.push({"b.py": "b"}, by="alice"))
+    assert found == ()
 
 
-def test_before_it_is_time_it_is_put_off(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
+def test_before_it_is_time_nobody_is_asked_and_nothing_waits(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
     async def story() -> None:
         async with publishing(sqlite_book, scene, tmp_path) as crew:
-            event = await pushed(crew)
-            now = round(scene.double.clock.now().timestamp() * 1_000_000)
-            with pytest.raises(Later) as later:
-                await crew.answer(event._replace(time=now))
-            assert SOON < later.value.delay < 2 * SOON + 30
-            assert status(crew.desk.loop, crew.book.policy(crew.desk.loop)) is Status.AWAITING_REVIEW
+            await pushed(crew)
+            assert sqlite_book.log.outstanding("publisher") == []
+            loop, policy = crew.desk.loop, sqlite_book.policy(crew.desk.loop)
+            [due] = [timer.due for timer in timers(loop, policy) if timer.name.startswith("ci/")]
+            assert due >= sqlite_book.now + (SOON - 30) * SECOND
+            assert status(loop, policy) is Status.AWAITING_REVIEW
 
     asyncio.run(story())
 
 
 def test_a_forge_that_does_not_let_us_look_is_no_trouble(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
-    facts, crew = watched(
+    missing, crew = watched(
         sqlite_book, scene, tmp_path, lambda: scene.double.faults.next("GET", "/check-runs", status=403)
     )
-    assert (facts, crew.count(Escalated)) == ([], 0)
+    assert (missing, crew.count(Escalated)) == ((), 0)

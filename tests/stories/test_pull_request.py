@@ -24,6 +24,8 @@ from amends.common.events import (
     FixPushed,
     FixStarted,
     Judgement,
+    ResolveFinished,
+    ResolveRequested,
 )
 from amends.common.identity import About
 from amends.common.loop import OUTAGES, needs_human
@@ -74,6 +76,23 @@ async def test_rejected_fixed_asked_again_approved_and_done(scene: Scene, sqlite
         approves(scene)
         await all_.goes()
         assert (all_.loop.finished, scene.pull.labels) == ("approved", ["amends: ready"])
+
+
+@asynchronous
+async def test_threads_that_the_publisher_lost_sight_of_are_asked_for_again_and_resolved_after_all(
+    scene: Scene, sqlite_book: Book, tmp_path: Path
+) -> None:
+    async with stage(sqlite_book, scene, tmp_path) as all_:
+        rejects(scene)
+        for step in (all_.looks, all_.collects, all_.fixes, all_.crew.publish):
+            await step()
+        sqlite_book.waits(3_600)  # what it had in hand went with its process, or with NATS
+        assert not scene.pull.threads[0].resolved
+        [owed] = all_.crew.owed(ResolveRequested)
+        assert owed.key == "cycle/1/resolve/again/1"
+        await all_.goes()
+        assert (scene.pull.threads[0].resolved, all_.crew.owed(ResolveRequested)) == (True, [])
+        assert len(all_.all(ResolveFinished)) == 1
 
 
 @asynchronous

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
-from amends.common.envelope import FACTS
 from amends.common.events import (
     AnyFact,
     Author,
@@ -237,6 +236,3 @@ def pushed(n: int = 1, sha: str = NEXT, items: tuple[str, ...] = ()) -> FixPushe
 
 def refused(reason: str = "moved", n: int = 1, k: int = 1) -> PushRefused:
     return PushRefused(n=n, k=k, reason=Failure(reason))
-
-
-NAMES = sorted(FACTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -71,6 +71,13 @@ class BookRecorder:
         self.said.append(report.fact)
         return self.book.record(Said(self.service, report))[0]
 
+    async def all(self, event: Event, said: Iterable[AnyFact | Report]) -> list[AnyFact]:
+        """Record what was said of an event."""
+        reports = [addressed(event, one) for one in said]
+        for report in reports:
+            await self.report(report)
+        return [report.fact for report in reports]
+
     async def may(self, pos: int, run: str = "") -> Go | Stop:
         return self.book.may(pos, run)
 
@@ -113,10 +120,7 @@ class Desk:
             await self.answer(self.book.event(owed.pos))
 
     async def answer(self, event: Event) -> list[AnyFact]:
-        reports = [addressed(event, said) for said in await self.answers.answer(event)]
-        for report in reports:
-            await self.recorder.report(report)
-        return [report.fact for report in reports]
+        return await self.recorder.all(event, await self.answers.answer(event))
 
     async def cycle(self) -> CommentsFetched:
         """From what is open on GitHub to what was collected of it."""

@@ -210,6 +210,12 @@ def recording(url: str, *repositories: str) -> Iterator[Recorder]:
         recorder.close()
 
 
+async def seen(running: Running) -> Running:
+    """The pull request is known."""
+    await running.deliver("pull_request", example("pull_request", "opened"))
+    return running
+
+
 @asynccontextmanager
 async def gateway(
     url: str, *repositories: str, reports: Reports | None = None, **changes: object

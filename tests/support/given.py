@@ -31,12 +31,13 @@ from amends.common.events import (
     PolicyObserved,
     PrObserved,
     PushRequested,
+    Request,
     ReviewRequested,
     TimerFired,
 )
 from amends.common.identity import INSTALLATION
 from amends.common.loop import Loop, evolve, micros, snapshot_updated, snapshot_value
-from amends.common.policy import Overrides, Policy
+from amends.common.policy import Overrides, Policy, WaitsOverrides
 from amends.common.standing import SECOND, blocked, policy_for, status, timers
 from amends.evaluator.decider import alarm, decide
 from tests.support.facts import (
@@ -79,7 +80,7 @@ def told(fact: AnyFact) -> str:
         case CommandRefused():
             return f"{fact.type} {fact.name} {fact.reason}"
         case _:
-            return fact.type
+            return fact.type + (_again(fact.again) if isinstance(fact, Request) else "")
 
 
 def _again(times: int) -> str:
@@ -255,7 +256,8 @@ class Telling:
 
 def given(*facts: AnyFact, pull: PrObserved | None = None, policy: Overrides | None = None) -> Telling:
     """The repository is listed, its pull request was seen, and these facts are recorded."""
-    telling = Telling().when(PolicyChanged(request="listed", values=Overrides(repositories=(FULL_NAME,))))
+    listed = Overrides(repositories=(FULL_NAME,), waits=WaitsOverrides(ci_seconds=0))
+    telling = Telling().when(PolicyChanged(request="listed", values=listed))
     if policy:
         telling.when(PolicyChanged(request="given", values=policy))
     return telling.when(pull or observed(), *facts).so_far()

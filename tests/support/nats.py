@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -17,6 +17,8 @@ import pytest
 
 from amends.common.bus.embedded import command
 from amends.common.bus.link import Link
+from amends.common.bus.users import configuration
+from amends.common.events import EVERYONE
 
 
 class NatsServer:
@@ -32,6 +34,10 @@ class NatsServer:
     @property
     def url(self) -> str:
         return f"nats://127.0.0.1:{self.port}"
+
+    def address(self, user: str) -> str:
+        """Of a user of ours, whose password is his name."""
+        return self.url.replace("//", f"//{user}:{user}@")
 
     @property
     def pid(self) -> int:
@@ -107,6 +113,24 @@ def nats() -> Iterator[NatsServer]:
             yield server
         finally:
             server.kill()
+
+
+@contextmanager
+def with_users(folder: Path) -> Iterator[NatsServer]:
+    """A server with the users we ship; each one's password is its name."""
+    config = folder / "nats.conf"
+    config.write_text(configuration({user: user for user in EVERYONE}))
+    server = NatsServer(folder, config).start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[NatsServer]:
+    with with_users(tmp_path) as server:
+        yield server
 
 
 @asynccontextmanager

@@ -21,14 +21,13 @@ from amends.common.answers import Recorded, Report
 from amends.common.envelope import Event
 from amends.common.events import (
     AnyFact,
-    Author,
     Change,
     CommentsFetched,
-    CycleFinished,
     FixPrepared,
     FixStarted,
     Judgement,
     PushRequested,
+    ResolveRequested,
     Verdict,
 )
 from amends.common.gate import hunks
@@ -38,7 +37,6 @@ from amends.common.github.client import Client
 from amends.common.identity import About
 from amends.common.sections import GitHub
 from amends.common.sections import Publisher as Section
-from amends.common.worker import addressed
 from amends.evaluator.batch import Said
 from amends.publisher.app import Answers
 from amends.publisher.push import Publisher
@@ -108,23 +106,24 @@ class Crew:
             assert isinstance(answer, Recorded), answer
 
     async def publish(self) -> list[AnyFact]:
-        """Work off what the log asks of the publisher."""
-        said: list[AnyFact] = []
-        for owed in self.book.log.outstanding("publisher"):
-            said += await self.answer(self.book.event(owed.pos))
-        return said
+        """Work off the pushes that the log asks of the publisher."""
+        return await self.work_off(PushRequested)
 
     async def resolve(self) -> list[AnyFact]:
-        """Let the publisher hear that the cycle ended."""
-        return await self.answer(
-            next(one for one in reversed(self.book.events()) if isinstance(one.fact, CycleFinished))
-        )
+        """Work off the threads."""
+        return await self.work_off(ResolveRequested)
+
+    async def work_off(self, kind: type[AnyFact]) -> list[AnyFact]:
+        """What the log asks of the publisher, of this kind."""
+        return [fact for event in self.owed(kind) for fact in await self.answer(event)]
+
+    def owed(self, kind: type[AnyFact]) -> list[Event]:
+        """What of this kind the publisher has not answered."""
+        asked = [self.book.event(owed.pos) for owed in self.book.log.outstanding("publisher")]
+        return [event for event in asked if isinstance(event.fact, kind)]
 
     async def answer(self, event: Event) -> list[AnyFact]:
-        reports = [addressed(event, said) for said in await self.answers.answer(event)]
-        for report in reports:
-            await self.recorder.report(report)
-        return [report.fact for report in reports]
+        return await self.recorder.all(event, await self.answers.answer(event))
 
     def last(self, kind: type[FactT]) -> FactT:
         return self.desk.last(kind)
@@ -160,6 +159,3 @@ async def publishing(
 def token_of(scene: Scene, login: str) -> GitHub:
     """Settings of somebody else, with a token."""
     return scene.token_settings.model_copy(update={"token": SecretStr(scene.double.token(login))})
-
-
-BOB = Author(id=1, login="bob")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import pytest
+
 from amends.common.answers import Answer, Report
 from amends.common.events import AnyFact, PolicyChanged, PolicyObserved, TimerFired
 from amends.common.identity import About
@@ -83,14 +85,22 @@ def scribe(url: str) -> Iterator[Scribe]:
         opened.close()
 
 
-def tell_of_a_cycle(one: Scribe, about: About = PULL) -> None:
+def tell_of_a_cycle(one: Scribe) -> None:
     """Maria asks for changes; they are collected, fixed and pushed."""
     one.tell(policy_changed("listed", repositories=(FULL_NAME,), settle_seconds=0))
-    one.tell(observed(), *believed(rejected()), about=about)
+    one.tell(observed(), *believed(rejected()))
     one.look_at_the_clock()
     change = CHANGED.model_copy(update={"blob": one.put(b"a mended shop")})
     fix = prepared(changes=(change,))
-    one.tell(fetched(item()), started(), fix, pushed(), observed(40, head=NEXT), about=about)
+    one.tell(fetched(item()), started(), fix, pushed(), observed(40, head=NEXT))
+
+
+@pytest.fixture
+def told(sqlite_url: str) -> Iterator[Scribe]:
+    """The log of one cycle, and its recorder."""
+    with scribe(sqlite_url) as one:
+        tell_of_a_cycle(one)
+        yield one
 
 
 def tell_of_a_second_rejection(one: Scribe) -> None:

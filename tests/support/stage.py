@@ -96,10 +96,8 @@ class Stage:
     async def pushes(self) -> None:
         with suppress(Later):
             await self.crew.publish()
-        for event in self.book.events():
-            if isinstance(event.fact, CycleFinished) and event.fact.outcome == "pushed":
-                with suppress(Later):
-                    await self.crew.answer(event)
+        with suppress(Later):
+            await self.crew.resolve()
 
     async def tells(self) -> None:
         """Everything that the notifier reacts to and has not heard is delivered, what it put off once more."""

@@ -25,6 +25,8 @@ from amends.common.events import (
     Notified,
     PrClosed,
     PrObserved,
+    ResolveFinished,
+    ResolveRequested,
     ReviewApproved,
     ReviewRejected,
     Usage,
@@ -32,7 +34,6 @@ from amends.common.events import (
     seen_as,
 )
 from amends.common.policy import Severity
-from amends.common.standing import requests
 from tests.support.examples import ANNA, BASE, BLOB, HEAD, LINTER, MARIA, NOON, PANEL
 from tests.support.story import Story
 
@@ -128,9 +129,11 @@ def awaiting() -> Story:
 
 
 def told(story: Story) -> Story:
-    """The notifier has done all that it was asked for."""
-    owed = [request.pos for request in requests(story.loop, story.policy) if request.service == "notifier"]
-    return story.says(*(Notified(of=pos, channel="github") for pos in owed))
+    """The notifier and the publisher have done all that they were asked for beside the work on a fix."""
+    asked = story.loop.asks.items()
+    threads = [ResolveFinished(n=ask.fact.n) for _, ask in asked if isinstance(ask.fact, ResolveRequested)]
+    told = [Notified(of=pos, channel="github") for pos, ask in asked if ask.fact.service == "notifier"]
+    return story.says(*threads, *told)
 
 
 def questioned() -> Story:

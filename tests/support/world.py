@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from amends.common.answers import Already, Answer, Go, Refused, Report
 from amends.common.envelope import event_of
@@ -18,6 +18,8 @@ from amends.common.events import (
     Author,
     AuthorChecked,
     Change,
+    ChecksCounted,
+    ChecksRequested,
     Collected,
     CommandGiven,
     CommandName,
@@ -32,11 +34,12 @@ from amends.common.events import (
     Judgement,
     Notified,
     NotifyFailed,
-    Permission,
     PolicyChanged,
     PushRefused,
     PushRequested,
     Reporter,
+    ResolveFinished,
+    ResolveRequested,
     ReviewApproved,
     ReviewCommented,
     ReviewRejected,
@@ -49,14 +52,12 @@ from amends.common.log import OutstandingRow
 from amends.common.loop import TRUSTED
 from amends.common.policy import Overrides, Policy
 from amends.evaluator.batch import CODE, Said
+from tests.support.acts import ACTS, PERMISSIONS, Choice
 from tests.support.book import Book, broken, fired
-from tests.support.facts import ANNA, EVE, MARIA, PANEL, ROBOT, TOM, US
-from tests.support.forge import CHECKS, Comment, Pull, Talk, Verb
+from tests.support.facts import ANNA, EVE, MARIA, PANEL, ROBOT
+from tests.support.forge import CHECKS, Pull
 
-T = TypeVar("T")
 REPO = 7
-PEOPLE: tuple[Author, ...] = (MARIA, TOM, EVE, ROBOT, US, ANNA)
-PERMISSIONS: dict[int, Permission] = {MARIA.id: "write", TOM.id: "maintain", ANNA.id: "admin", EVE.id: "read"}
 HOLDERS = ("fixer/0", "fixer/1", "fixer/2")
 RULES = Overrides(repositories=("octo/shop",), settle_seconds=0, bots=(ROBOT.id,))
 FETCHING = (Failure.GITHUB_UNAVAILABLE, Failure.GITHUB_INCOMPLETE, Failure.CLOSED, Failure.ACCESS_LOST)
@@ -72,20 +73,6 @@ class Step(NamedTuple):
 
     deed: str
     number: int
-
-
-class Choice:
-    """Choices taken from one number; 0 always takes the first."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-
-    def of(self, things: Sequence[T]) -> T:
-        self._number, index = divmod(self._number, len(things))
-        return things[index]
-
-    def rarely(self, times: int = 4) -> bool:
-        return self.of(range(times)) == times - 1
 
 
 @dataclass(frozen=True)
@@ -243,6 +230,11 @@ class World:
                 self._claim(owed, fact, choice)
             case PushRequested():
                 self._publish(owed, fact, choice)
+            case ResolveRequested():
+                self._resolve(pull, fact)
+            case ChecksRequested():
+                missing = () if choice.rarely() else CHECKS[:1]
+                self.tell(pull, "publisher", ChecksCounted(n=fact.n, missing=missing))
             case _:
                 channel = choice.of(("github", "slack"))
                 told = NotifyFailed if choice.rarely() and not self.calm else Notified
@@ -338,6 +330,14 @@ class World:
             if self.calm or not choice.rarely():
                 self.tell(pull, "publisher", FixPushed(n=request.n, sha=pull.head, items=fixed))
 
+    def _resolve(self, pull: Pull, request: ResolveRequested) -> None:
+        """Those that are still there; the webhooks of it come, too."""
+        talks = [pull.talks[one.item] for one in request.verdicts if one.item in pull.talks]
+        still_open = [talk for talk in talks if talk.kind == "thread" and not talk.resolved]
+        for talk in still_open:
+            self.tell(pull, "gateway", *pull.resolve(talk))
+        self.tell(pull, "publisher", ResolveFinished(n=request.n, roots=tuple(talk.root for talk in still_open)))
+
     def _hindrance(self, pull: Pull, request: PushRequested, choice: Choice) -> Failure | None:
         if pull.closed:
             return Failure.CLOSED
@@ -393,98 +393,6 @@ def trusts(rules: Policy, author: Author) -> bool:
     return author.kind == "user" and PERMISSIONS.get(author.id) in TRUSTED
 
 
-# --- deeds ---------------------------------------------------------------------------------------------------------
-
-
-def _reviews(pull: Pull, choice: Choice) -> list[AnyFact]:
-    by = choice.of((MARIA, MARIA, TOM, EVE, ROBOT))
-    verb: Verb = choice.of(("rejected", "rejected", "commented", "approved"))
-    return pull.review(by, verb, threads=choice.of((1, 0, 2)), words=not choice.rarely())
-
-
-def _finds(pull: Pull, choice: Choice) -> list[AnyFact]:
-    return pull.findings(Author(id=0, login="outside", kind="token"), choice.of((1, 2, 0)))
-
-
-def _dismisses(pull: Pull, choice: Choice) -> list[AnyFact]:
-    formal = [review.id for review in pull.reviews.values() if review.verb != "commented"]
-    return pull.dismiss(choice.of(formal)) if formal else []
-
-
-def _replies(pull: Pull, choice: Choice) -> list[AnyFact]:
-    threads = _threads(pull)
-    return pull.reply(choice.of(threads), choice.of(PEOPLE)) if threads else []
-
-
-def _starts_thread(pull: Pull, choice: Choice) -> list[AnyFact]:
-    return pull.start_thread(choice.of(PEOPLE))
-
-
-def _remarks(pull: Pull, choice: Choice) -> list[AnyFact]:
-    return pull.remark(choice.of(PEOPLE))
-
-
-def _edits(pull: Pull, choice: Choice) -> list[AnyFact]:
-    living = _living(pull)
-    return pull.edit(*choice.of(living)) if living else []
-
-
-def _deletes(pull: Pull, choice: Choice) -> list[AnyFact]:
-    living = [(talk, comment) for talk, comment in _living(pull) if talk.kind != "review"]
-    return pull.delete(*choice.of(living)) if living else []
-
-
-def _resolves(pull: Pull, choice: Choice) -> list[AnyFact]:
-    threads = _threads(pull)
-    return pull.resolve(choice.of(threads)) if threads else []
-
-
-def _checks(pull: Pull, choice: Choice) -> list[AnyFact]:
-    return pull.check(choice.of(CHECKS), passed=choice.rarely(2))
-
-
-def _pushes(pull: Pull, _choice: Choice) -> list[AnyFact]:
-    return pull.push()
-
-
-def _drafts(pull: Pull, _choice: Choice) -> list[AnyFact]:
-    return pull.toggle_draft()
-
-
-def _access(pull: Pull, _choice: Choice) -> list[AnyFact]:
-    return pull.change_access()
-
-
-def _closes(pull: Pull, choice: Choice) -> list[AnyFact]:
-    return pull.close("" if pull.closed else choice.of(("closed", "merged")))
-
-
-def _threads(pull: Pull) -> list[Talk]:
-    return [talk for talk in pull.talks.values() if talk.kind == "thread"]
-
-
-def _living(pull: Pull) -> list[tuple[Talk, Comment]]:
-    return [(talk, comment) for talk in pull.talks.values() for comment in talk.comments if not comment.gone]
-
-
-Act = Callable[[Pull, Choice], list[AnyFact]]
-TALKING: tuple[Act, ...] = (
-    _reviews, _reviews, _reviews, _replies, _replies, _edits, _resolves, _starts_thread, _remarks, _deletes,
-    _dismisses, _checks, _pushes,
-)  # fmt: skip
-ACTS: tuple[Act, ...] = (
-    *TALKING,
-    *TALKING,
-    *TALKING,
-    *TALKING,
-    _finds,
-    _finds,
-    _drafts,
-    _drafts,
-    _closes,
-    _access,
-    _access,
-)
 DEEDS: dict[str, Callable[[World, Choice], None]] = {
     "act": World.act,
     "deliver": World.deliver,

@@ -49,7 +49,7 @@ class Growing:
 
     async def _opened(self, numbers: Iterator[int]) -> None:
         for number in numbers:
-            seen = pull_request(number)[0]
+            seen = pull_request(number, 1)[0]
             await self._recorder.report_raw(seen.service, seen.raw)
 
     async def _said(self, reports: list[Report], took: list[float]) -> None:

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from itertools import product
-from pathlib import Path
 
 import pytest
 from nats.aio.msg import Msg
@@ -19,11 +18,10 @@ from amends.common.bus.consumers import DEFERRED, Consumers
 from amends.common.bus.jetstream import ask
 from amends.common.bus.link import Link, Unserved
 from amends.common.bus.mirror import STREAM, Mirror
-from amends.common.bus.users import configuration
 from amends.common.events import EVERYONE, REACTIONS, Reporter
 from tests.support.asynchronous import asynchronous
 from tests.support.chain import Chain, push
-from tests.support.nats import NatsServer, linked
+from tests.support.nats import NatsServer, linked, with_users
 
 EVALUATOR = {"evaluator"}
 OTHERS = {str(user) for user in EVERYONE} - EVALUATOR
@@ -110,17 +108,8 @@ ASTRAY = (
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
-    """A server with the users we ship; each one's password is its name."""
-    folder = tmp_path_factory.mktemp("guarded")
-    config = folder / "nats.conf"
-    config.write_text(configuration({user: user for user in EVERYONE}))
-    server = NatsServer(Path(folder), config).start()
-    yield server
-    server.kill()
-
-
-def address(server: NatsServer, user: str) -> str:
-    return server.url.replace("//", f"//{user}:{user}@")
+    with with_users(tmp_path_factory.mktemp("guarded")) as server:
+        yield server
 
 
 @asynccontextmanager
@@ -129,7 +118,7 @@ async def mirror(server: NatsServer) -> AsyncIterator[Link]:
     chain = Chain()
     for n in (1, 2, 3):
         chain.record(push(n))
-    async with linked(address(server, "evaluator"), "evaluator") as link:
+    async with linked(server.address("evaluator"), "evaluator") as link:
         if await Mirror(link).state() is None:
             await Mirror(link).create(1, chain.epoch)
             await Mirror(link).publish(chain.kept)
@@ -147,7 +136,7 @@ async def refused(server: NatsServer, user: str, act: str) -> set[str]:
     async def ignore(_: Msg) -> None: ...
 
     client = SturdyClient()
-    await client.connect(address(server, user), error_cb=heard, inbox_prefix=f"_INBOX.{user}")
+    await client.connect(server.address(user), error_cb=heard, inbox_prefix=f"_INBOX.{user}")
     for subject in SAYS if act == "publish" else HEARS:
         if act == "publish":
             await client.publish(subject, b"?")
@@ -185,7 +174,7 @@ async def test_inv_41_nobody_can_have_nats_server_do_what_he_may_not(guarded: Na
     async def overheard(message: Msg) -> None:
         wire.append(message.subject)
 
-    async with mirror(guarded) as evaluator, linked(address(guarded, user), user) as link:
+    async with mirror(guarded) as evaluator, linked(guarded.address(user), user) as link:
         await evaluator.subscribe("report.*", overheard)
         before = await standing(evaluator, user)
         for subject in (one for one, allowed in SAYS.items() if user in allowed and one != f"report.{user}"):

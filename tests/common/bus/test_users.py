@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -28,20 +28,6 @@ from tests.support.nats import NatsServer, linked, reconnecting
 from tests.support.service import PACE, WATCH, Publisher
 
 
-@pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[NatsServer]:
-    """A server with the users we ship; each one's password is its name."""
-    config = tmp_path / "nats.conf"
-    config.write_text(configuration({user: user for user in EVERYONE}))
-    server = NatsServer(tmp_path, config).start()
-    yield server
-    server.kill()
-
-
-def address(server: NatsServer, user: str) -> str:
-    return server.url.replace("//", f"//{user}:{user}@")
-
-
 @asynccontextmanager
 async def installed(server: NatsServer) -> AsyncIterator[tuple[Link, Chain]]:
     """An evaluator that has mirrored two events and serves requests."""
@@ -49,11 +35,11 @@ async def installed(server: NatsServer) -> AsyncIterator[tuple[Link, Chain]]:
     chain.record(push(1))
     chain.record(push(2))
     chain.owed["publisher"] = 1
-    async with linked(address(server, "evaluator"), "evaluator") as link:
+    async with linked(server.address("evaluator"), "evaluator") as link:
         consumers = Consumers(link)
         await Relay(chain, Mirror(link), consumers).handshake()
         await consumers.serve()
-        requests = Requests(address(server, "evaluator"), MemoryDesk())
+        requests = Requests(server.address("evaluator"), MemoryDesk())
         await requests.join()
         yield link, chain
         await requests.leave()
@@ -62,7 +48,7 @@ async def installed(server: NatsServer) -> AsyncIterator[tuple[Link, Chain]]:
 @asynchronous
 async def test_a_service_can_do_its_work_with_no_more_than_its_own_rights(guarded: NatsServer) -> None:
     service = Publisher(script=[OSError("once"), None])
-    async with installed(guarded), linked(address(guarded, "publisher"), "publisher") as link:
+    async with installed(guarded), linked(guarded.address("publisher"), "publisher") as link:
         recorder = NatsRecorder(link, "publisher")
         assert await recorder.get(await recorder.put(b"content")) == b"content"
         worker = Worker("publisher", service.publish, service.recorder, BusInbox(link, "publisher", WATCH), PACE)
@@ -75,7 +61,7 @@ async def test_a_service_can_do_its_work_with_no_more_than_its_own_rights(guarde
 
 @asynchronous
 async def test_the_notifier_may_ask_how_a_loop_stands(guarded: NatsServer) -> None:
-    async with installed(guarded), linked(address(guarded, "notifier"), "notifier") as link:
+    async with installed(guarded), linked(guarded.address("notifier"), "notifier") as link:
         asked = await NatsRecorder(link, "notifier").asked(1)
         assert asked is not None
         assert asked.situation.loop == "1-pr-7"
@@ -84,7 +70,7 @@ async def test_the_notifier_may_ask_how_a_loop_stands(guarded: NatsServer) -> No
 
 @asynchronous
 async def test_a_report_under_another_name_is_unavailable_and_says_why(guarded: NatsServer) -> None:
-    async with installed(guarded), linked(address(guarded, "fixer"), "fixer") as link:
+    async with installed(guarded), linked(guarded.address("fixer"), "fixer") as link:
         report = Report(fact=command("c-1"), about=About(repo=7, number=1))
         answer = await NatsRecorder(link, "publisher").report(report)
         assert isinstance(answer, Unavailable)
@@ -94,7 +80,7 @@ async def test_a_report_under_another_name_is_unavailable_and_says_why(guarded: 
 
 @asynchronous
 async def test_an_inbox_that_is_not_ones_own_makes_deaf_and_every_request_says_so(guarded: NatsServer) -> None:
-    async with linked(address(guarded, "fixer"), "publisher") as link:
+    async with linked(guarded.address("fixer"), "publisher") as link:
         await until(lambda: link.health().startswith("no answer can reach us"))
         with pytest.raises(Unanswered, match="no answer can reach us"):
             await link.request("report.fixer")
@@ -104,7 +90,7 @@ async def test_an_inbox_that_is_not_ones_own_makes_deaf_and_every_request_says_s
 async def test_a_user_who_is_thrown_out_comes_back_when_he_is_let_in_again(guarded: NatsServer, tmp_path: Path) -> None:
     config = tmp_path / "nats.conf"
     whole = config.read_text()
-    async with linked(address(guarded, "fixer"), "fixer") as link, linked(address(guarded, "cli"), "cli") as other:
+    async with linked(guarded.address("fixer"), "fixer") as link, linked(guarded.address("cli"), "cli") as other:
         config.write_text(configuration({user: user for user in EVERYONE if user != "fixer"}))
         os.kill(guarded.pid, signal.SIGHUP)
         await until(lambda: not link.connected)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from amends.common.git import Remote, Repositories, Repository
-from tests.support.github import Scene, github, set_scene
-
-
-@pytest.fixture
-def scene() -> Iterator[Scene]:
-    with github() as double:
-        yield set_scene(double)
+from tests.support.github import Scene
 
 
 @pytest.fixture

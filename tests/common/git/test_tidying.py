@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amends.common.git import Author, Edit, Repositories, Repository
-from amends.common.git.repository import size_of
+from amends.common.git.repositories import size_of
 from amends.common.git.tidying import Shelf, Tidying
 
 LONG_AGO, NOW = datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)

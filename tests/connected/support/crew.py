@@ -32,6 +32,8 @@ from amends.common.events import (
     FixStarted,
     PushRequested,
     Reporter,
+    ResolveFinished,
+    ResolveRequested,
     ReviewApproved,
     ReviewCommented,
     ReviewRejected,
@@ -107,11 +109,16 @@ class Hands:
         return [pull.prepared(fetched, RUN, blob)]
 
     async def publish(self, event: Event) -> Sequence[AnyFact]:
-        """The publisher's: a commit with a trailer, looked for before it is pushed."""
-        if not isinstance(event.fact, PushRequested):
-            return []
-        done = await self._once(event, f"commit {event.loop}/cycle/{event.fact.n}")
-        return [pull_of(event.loop).pushed(event.fact)] if done else []
+        """The publisher's: a commit with a trailer, looked for before it is pushed; threads, looked at as well."""
+        match event.fact:
+            case PushRequested(n=n) as request:
+                done = await self._once(event, f"commit {event.loop}/cycle/{n}")
+                return [pull_of(event.loop).pushed(request)] if done else []
+            case ResolveRequested(n=n):
+                await self._once(event, f"resolve {event.loop}/cycle/{n}")
+                return [ResolveFinished(n=n)]
+            case _:
+                return []
 
     async def tell(self, event: Event) -> Sequence[AnyFact]:
         """The notifier's: a comment with a marker, looked for before it is posted."""

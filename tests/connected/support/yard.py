@@ -125,7 +125,7 @@ def _effects(number: int, rounds: int) -> list[str]:
         for n in range(1, rounds + 1)
         for what, which in (("commit", ""), ("comment", "/finished"), ("comment", "/review"))
     ]
-    return [*cycles, f"comment {loop}/finished/1"]
+    return [*cycles, f"resolve {loop}/cycle/1", f"comment {loop}/finished/1"]
 
 
 def _unequal(where: str, found: Counter[str], expected: Counter[str]) -> list[str]:

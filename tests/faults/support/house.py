@@ -270,7 +270,7 @@ def _kept_port() -> socket.socket:
 
 
 def _soon(timer: TimerRow) -> bool:
-    return timer.name.startswith(("settle", "retry"))
+    return timer.name.startswith(("settle", "retry", "ci"))
 
 
 def _failed(delivery: Delivery) -> bool:

@@ -20,11 +20,15 @@ from amends.common.answers import Already, Recorded
 from amends.common.envelope import event_of
 from amends.common.events import (
     AnyFact,
+    ChecksCounted,
+    ChecksRequested,
     CommandGiven,
     CommentsFetched,
     FixRequested,
     FixStarted,
     PushRequested,
+    ResolveFinished,
+    ResolveRequested,
     ReviewApproved,
     ReviewCommented,
     ReviewRejected,
@@ -205,6 +209,10 @@ class Load:
                 await self._fix(pull, fact)
             case PushRequested():
                 await self._said.report("publisher", pull, pull.pushed(fact))
+            case ResolveRequested():
+                await self._said.report("publisher", pull, ResolveFinished(n=fact.n))
+            case ChecksRequested():
+                await self._said.report("publisher", pull, ChecksCounted(n=fact.n))
             case _:
                 await self._said.report("notifier", pull, told_of(pos))
 

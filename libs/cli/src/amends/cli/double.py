@@ -11,8 +11,8 @@ import click
 from amends.cli.output import as_json, examples, formatted, say, say_json, talk
 
 if TYPE_CHECKING:
+    from amends.cli.demo.scene import Scene
     from amends.doubles.github import GitHubDouble
-    from amends.doubles.github.example import Example
 
 _ADDRESSES = {"url": "at", "api_url": "REST", "graphql_url": "GraphQL", "git_url": "git", "control_url": "control"}
 
@@ -46,8 +46,8 @@ def github(port: int, prefix: str, *, with_example: bool) -> None:
     (repo, token, pull, commit, review, comment, reply, resolve, change, check, webhook, mishap, fault, ...; one that
     is not known is answered with the list). There is no login: do not let others reach it.
     """
+    from amends.cli.demo.scene import Scene
     from amends.doubles.github import GitHubDouble
-    from amends.doubles.github.example import example
 
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -57,12 +57,16 @@ def github(port: int, prefix: str, *, with_example: bool) -> None:
     except OSError as error:
         raise click.ClickException(f"port {port}: {error.strerror}") from error
     with running:
-        _introduce(running, example(running) if with_example else None)
+        scene = Scene(running) if with_example else None
+        if scene is not None:
+            scene.discounts()
+            scene.bob_asks_for_changes()
+        _introduce(running, scene)
         talk("amends: a GitHub of your own is up. Ctrl-C ends it, and everything in it.")
         over.wait()
 
 
-def _introduce(double: GitHubDouble, shown: Example | None) -> None:
+def _introduce(double: GitHubDouble, scene: Scene | None) -> None:
     addresses = {
         "url": double.url,
         "api_url": double.api_url,
@@ -71,22 +75,26 @@ def _introduce(double: GitHubDouble, shown: Example | None) -> None:
         "control_url": f"{double.url}/_double",
     }
     if as_json():
-        say_json({**addresses, **({} if shown is None else _example(double, shown))})
+        say_json({**addresses, **({} if scene is None else _example(scene))})
         return
     for name, address in addresses.items():
         say(f"{_ADDRESSES[name]:<8} {address}")
-    if shown is not None:
+    if scene is not None:
         say(f"\nacme/shop#1, which bob wants changed: {double.url}/acme/shop/pull/1")
         say("For amends, as octocat:")
         for name in ("api_url", "graphql_url"):
             say(f"  export AMENDS_GITHUB_{name.upper()}={addresses[name]}")
-        say(f"  export AMENDS_GITHUB_TOKEN={shown.token}")
+        say(f"  export AMENDS_GITHUB_TOKEN={_token(scene)}")
 
 
-def _example(double: GitHubDouble, shown: Example) -> dict[str, object]:
+def _example(scene: Scene) -> dict[str, object]:
     return {
-        "pull_url": f"{double.url}/acme/shop/pull/1",
-        "token": shown.token,
-        "app_id": shown.app.id,
-        "private_key": shown.app.pem,
+        "pull_url": f"{scene.github.url}/acme/shop/pull/1",
+        "token": _token(scene),
+        "app_id": scene.app.id,
+        "private_key": scene.app.pem,
     }
+
+
+def _token(scene: Scene) -> str:
+    return scene.github.token("octocat")  # who may do anything

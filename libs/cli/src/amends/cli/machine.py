@@ -103,7 +103,7 @@ def disk(folder: Path) -> Check:
 
 def kept(known: Settings) -> Iterator[Check]:
     """What fixer and publisher keep on this machine, beside what they may."""
-    from amends.common.git.repository import size_of
+    from amends.common.git.repositories import size_of
     from amends.common.git.tidying import MEGABYTE
 
     fixing = known.fixer.directory or known.data_dir / "fixer"

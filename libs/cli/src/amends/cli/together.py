@@ -10,10 +10,11 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from amends.cli import child
 from amends.comment_fetcher import app as comment_fetcher
+from amends.common.alone import Checked
 from amends.common.bus.embedded import EmbeddedServer, NotStarted
 from amends.common.bus.link import Link
 from amends.common.events import Reporter
@@ -34,6 +35,8 @@ from amends.publisher import app as publisher
 
 log = logging.getLogger(__name__)
 STUCK_SECONDS = 15.0
+Begun = TypeVar("Begun", bound=Checked)
+Work: TypeAlias = AbstractAsyncContextManager[Checked]
 Beside: TypeAlias = Callable[[Evaluator, str], AbstractAsyncContextManager[None]]
 UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed, Nobody, GitMissing)
 FORESEEN = (*STOPPED, *UNREACHABLE)
@@ -62,18 +65,29 @@ async def others(
     async with AsyncExitStack() as stack:
         if server is not None:
             stack.callback(asyncio.create_task(_nursed(server, evaluator)).cancel)
-        recorder = LocalRecorder(evaluator.recorder, gateway.SERVICE, evaluator.log.blob)
-        serving = await stack.enter_async_context(gateway.serving(settings, recorder))
-        evaluator.beside.append(serving.checks)
+
+        def local(service: Reporter) -> LocalRecorder:
+            return LocalRecorder(evaluator.recorder, service, evaluator.log.blob)
+
+        async def begun(work: AbstractAsyncContextManager[Begun]) -> Begun:
+            working = await stack.enter_async_context(work)
+            evaluator.beside.append(working.checks)
+            return working
+
+        def hearing(service: Reporter, work: Callable[[Link], Work]) -> Work:
+            return _linked(_bus(settings, server, service), service, work)
+
+        serving = await begun(gateway.serving(settings, local(gateway.SERVICE)))
         if settings.github.known:
-            entered = stack.enter_async_context
-            fetcher = await entered(_fetching(settings, _bus(settings, server, comment_fetcher.SERVICE), evaluator))
-            fixer = await entered(child.fixing(settings, _bus(settings, server, "fixer")))
-            publishing = await entered(_publishing(settings, _bus(settings, server, publisher.SERVICE), evaluator))
-            evaluator.beside += [fetcher.checks, fixer.checks, publishing.checks]
+            following = partial(asyncio.to_thread, followed, evaluator.log)
+            fetching = partial(comment_fetcher.fetching, settings, local(comment_fetcher.SERVICE), following)
+            publishing = partial(publisher.publishing, settings, local(publisher.SERVICE))
+            await begun(hearing(comment_fetcher.SERVICE, fetching))
+            await begun(child.fixing(settings, _bus(settings, server, "fixer")))
+            await begun(hearing(publisher.SERVICE, publishing))
         if notifier.useful(settings):
-            notifying = _notifying(settings, _bus(settings, server, notifier.SERVICE), evaluator)
-            evaluator.beside.append((await stack.enter_async_context(notifying)).checks)
+            recorder = KnowingRecorder(evaluator.recorder, notifier.SERVICE, evaluator.log)
+            await begun(hearing(notifier.SERVICE, partial(notifier.notifying, settings, recorder)))
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
         if not settings.github.known:
             sys.stderr.write(
@@ -83,37 +97,11 @@ async def others(
 
 
 @asynccontextmanager
-async def _fetching(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[comment_fetcher.Fetcher]:
-    """The comment-fetcher: it hears events over the bus, and reports to the evaluator directly."""
-    recorder = LocalRecorder(evaluator.recorder, comment_fetcher.SERVICE, evaluator.log.blob)
-    link = await Link(nats_url, comment_fetcher.SERVICE).open()
+async def _linked(nats_url: str, service: Reporter, work: Callable[[Link], Work]) -> AsyncIterator[Checked]:
+    """A service that hears events over the bus, and reports to the evaluator directly."""
+    link = await Link(nats_url, service).open()
     try:
-        following = partial(asyncio.to_thread, followed, evaluator.log)
-        async with comment_fetcher.fetching(settings, recorder, following, link) as fetcher:
-            yield fetcher
-    finally:
-        await link.close()
-
-
-@asynccontextmanager
-async def _publishing(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[publisher.Publishing]:
-    """The publisher, in the same way."""
-    recorder = LocalRecorder(evaluator.recorder, publisher.SERVICE, evaluator.log.blob)
-    link = await Link(nats_url, publisher.SERVICE).open()
-    try:
-        async with publisher.publishing(settings, recorder, link) as working:
-            yield working
-    finally:
-        await link.close()
-
-
-@asynccontextmanager
-async def _notifying(settings: Settings, nats_url: str, evaluator: Evaluator) -> AsyncIterator[notifier.Notifying]:
-    """The notifier, in the same way."""
-    recorder = KnowingRecorder(evaluator.recorder, notifier.SERVICE, evaluator.log)
-    link = await Link(nats_url, notifier.SERVICE).open()
-    try:
-        async with notifier.notifying(settings, recorder, link) as working:
+        async with work(link) as working:
             yield working
     finally:
         await link.close()

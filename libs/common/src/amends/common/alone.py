@@ -19,7 +19,7 @@ from amends.common.settings import Settings
 OK, USAGE, UNREACHABLE = 0, 2, 3
 
 
-class Working(Protocol):
+class Checked(Protocol):
     """A service, at work."""
 
     def checks(self) -> dict[str, str]:
@@ -27,7 +27,7 @@ class Working(Protocol):
         ...
 
 
-Work = Callable[[NatsRecorder, Link], AbstractAsyncContextManager[Working]]
+Work = Callable[[NatsRecorder, Link], AbstractAsyncContextManager[Checked]]
 
 
 def serve(settings: Settings, service: Reporter, work: Work, unusable: tuple[type[Exception], ...]) -> int:
@@ -53,7 +53,7 @@ async def _served(settings: Settings, service: Reporter, work: Work) -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
     link = Link(settings.nats_as(service), service)
-    running: list[Working] = []
+    running: list[Checked] = []
 
     def checks() -> dict[str, str]:
         working = running[0].checks() if running else {str(service): "not at work yet"}

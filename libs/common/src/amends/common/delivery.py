@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from amends.common.envelope import Row
+from amends.common.identity import PullId
 
 
 class Later(Exception):
@@ -17,6 +18,14 @@ class Later(Exception):
 
 class Never(Exception):
     """Nobody can work on this event: a human must look at it."""
+
+
+def pull_of(loop: str) -> PullId:
+    """The pull request that a loop follows."""
+    repo, kind, *rest = loop.split("-")
+    if kind != "pr":
+        raise Never(f"{loop} follows no pull request")
+    return PullId(int(repo), int(rest[0]))
 
 
 class Delivery(Protocol):

@@ -444,7 +444,7 @@ class CommentDeleted(Fact):
 class ThreadResolved(Fact):
     """Somebody resolved a thread."""
 
-    by = (*OBSERVERS, "publisher")
+    by = OBSERVERS
     type: Literal["thread.resolved"] = "thread.resolved"
     root: Id
     updated_at: Moment | None = None
@@ -468,13 +468,13 @@ class ThreadUnresolved(Fact):
 
 
 class ChecksFinished(Fact):
-    """A check ended for a commit; `none_started` means no run appeared for a commit of ours.
+    """A check ended for a commit; `none_started`, of logs from before `checks.counted`: none appeared for ours.
 
     A webhook does not say whether a failed check is required: then `required` is None, and it is no item until somebody
     has looked.
     """
 
-    by = (*OBSERVERS, "publisher")
+    by = OBSERVERS
     type: Literal["checks.finished"] = "checks.finished"
     name: Token
     head: Sha
@@ -677,7 +677,10 @@ class FixFailed(Step):
 
 
 class FixPushed(Fact):
-    """The cycle's commit is on the branch. `wrote` are the lines of it that were not there before."""
+    """The cycle's commit is on the branch. `wrote` are the lines of it that were not there before.
+
+    `ci_seconds` is of logs from before `cycle.finished` had them.
+    """
 
     by = ("publisher", "cli")
     type: Literal["fix.pushed"] = "fix.pushed"
@@ -705,6 +708,32 @@ class PushRefused(Step):
     @property
     def key(self) -> str:
         return f"{self.step}/refused"
+
+
+class ChecksCounted(Fact):
+    """Whether checks have begun for the commit of cycle n: `missing` are those that should have and have not."""
+
+    by = ("publisher", "cli")
+    type: Literal["checks.counted"] = "checks.counted"
+    n: Number
+    missing: Annotated[Many[Name], Field(max_length=100)] = ()
+
+    @property
+    def key(self) -> str:
+        return f"cycle/{self.n}/checks/counted"
+
+
+class ResolveFinished(Fact):
+    """The threads of cycle n were looked after: `roots` are those that are resolved now."""
+
+    by = ("publisher", "cli")
+    type: Literal["resolve.finished"] = "resolve.finished"
+    n: Number
+    roots: Many[Id] = ()
+
+    @property
+    def key(self) -> str:
+        return f"cycle/{self.n}/resolved"
 
 
 class NotifyStarted(Fact):
@@ -848,7 +877,8 @@ class FixRequested(Request, Step):
 class PushRequested(Request, Step):
     """Publish this change set on this base, and nothing else; `protected` and `allowed` are the policy's paths.
 
-    `reviews` are those that asked for it, `credits` the people whose own words are in it.
+    `reviews` are those that asked for it, `credits` the people whose own words are in it. `ci_seconds` is of logs from
+    before `cycle.finished` had them.
     """
 
     service = "publisher"
@@ -872,7 +902,8 @@ class PushRequested(Request, Step):
 class CycleFinished(Request):
     """A cycle ended: every cycle does, with a verdict per item; threads are answered from it.
 
-    `resolve`: the policy wants those that are fixed to be resolved, too.
+    After `ci_seconds` somebody looks whether checks have begun for `sha`. `resolve` is of logs from before there was
+    `resolve.requested`.
     """
 
     service = "notifier"
@@ -884,10 +915,38 @@ class CycleFinished(Request):
     sha: Sha = ""
     verdicts: tuple[Verdict, ...] = ()
     resolve: bool = False
+    ci_seconds: Seconds = 0
 
     @property
     def key(self) -> str:
         return self.asked(f"cycle/{self.n}/finished")
+
+
+class ResolveRequested(Request):
+    """Resolve the threads of these verdicts, each for as long as its fix is in the head."""
+
+    service = "publisher"
+    type: Literal["resolve.requested"] = "resolve.requested"
+    n: Number
+    sha: Sha
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def key(self) -> str:
+        return self.asked(f"cycle/{self.n}/resolve")
+
+
+class ChecksRequested(Request):
+    """Say whether checks have begun for the commit of cycle n: they have had their time."""
+
+    service = "publisher"
+    type: Literal["checks.requested"] = "checks.requested"
+    n: Number
+    sha: Sha
+
+    @property
+    def key(self) -> str:
+        return self.asked(f"cycle/{self.n}/checks")
 
 
 class ReviewRequested(Request):
@@ -987,15 +1046,15 @@ Reported: TypeAlias = (
     | CommentAdded | CommentEdited | CommentDeleted | ThreadResolved | ThreadUnresolved | ChecksFinished | AccessChanged
     | AuthorChecked | CommandGiven | PolicyChanged | PolicyObserved
     | CommentsFetched | CommentsFailed | FixStarted | FixPrepared | FixFailed | FixPushed | PushRefused
-    | NotifyStarted | Notified | NotifyFailed | DeliveryParked | TimerFired
+    | ResolveFinished | ChecksCounted | NotifyStarted | Notified | NotifyFailed | DeliveryParked | TimerFired
 )  # fmt: skip
 Decided: TypeAlias = (
-    LoopOpened | CommandAccepted | CommandRefused | FixRequested | PushRequested | CycleFinished | ReviewRequested
-    | Escalated | LoopPaused | LoopResumed | LoopStuck | LoopFinished
+    LoopOpened | CommandAccepted | CommandRefused | FixRequested | PushRequested | CycleFinished | ResolveRequested
+    | ChecksRequested | ReviewRequested | Escalated | LoopPaused | LoopResumed | LoopStuck | LoopFinished
 )  # fmt: skip
 AnyFact: TypeAlias = Reported | Decided
 
-# Names of the next round (design.md section 7): nobody may use them for anything else, and nothing is decided for them.
+# Names of what comes before a pull request: nobody may use them for anything else, and nothing is decided for them.
 RESERVED = frozenset({"self_review.requested", "self_review.completed", "pr.requested", "pr.created"})
 
 # Which service reacts to what. A service's durable consumer is filtered to exactly these.
@@ -1004,7 +1063,7 @@ REACTIONS: dict[Reporter, tuple[str, ...]] = {
         "fix.requested", "review.rejected", "review.approved", "review.commented", "command.given", "pr.observed",
     ),
     "fixer": ("comments.fetched",),
-    "publisher": ("push.requested", "fix.pushed", "cycle.finished"),
+    "publisher": ("push.requested", "resolve.requested", "checks.requested"),
     "notifier": (
         "fix.requested", "fix.failed", "cycle.finished", "review.requested", "escalated", "loop.finished",
         "loop.paused", "command.accepted", "command.refused", "policy.observed",

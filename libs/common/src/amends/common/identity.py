@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
@@ -29,6 +29,13 @@ def loop_name(about: About) -> str | None:
     if about.repo is None:
         return INSTALLATION if about.number is None else None
     return f"{about.repo}-policy" if about.number is None else f"{about.repo}-pr-{about.number}"
+
+
+class PullId(NamedTuple):
+    """A pull request, by the numbers that never change."""
+
+    repo: int
+    number: int
 
 
 LoopKind = Literal["change", "installation", "policy"]

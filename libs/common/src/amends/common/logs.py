@@ -43,7 +43,7 @@ def log_event(event: Event) -> None:
     _FACTS.log(level, event.fact.type, extra=said)
 
 
-def set_up(level: str = "info", secrets: Iterable[str] = (), stream: TextIO | None = None) -> None:
+def set_up(level: str, secrets: Iterable[str] = (), stream: TextIO | None = None) -> None:
     """Send all logs of this process to stderr; call it once, first of all."""
     stream = stream or sys.stderr
     redactor = Redactor(secrets)

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple, TypeVar, assert_never
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from amends.common.envelope import Event
 from amends.common.events import (
@@ -28,7 +28,9 @@ from amends.common.events import (
     Author,
     AuthorChecked,
     Change,
+    ChecksCounted,
     ChecksFinished,
+    ChecksRequested,
     Collected,
     CommandAccepted,
     CommandGiven,
@@ -66,6 +68,8 @@ from amends.common.events import (
     PrObserved,
     PushRefused,
     PushRequested,
+    ResolveFinished,
+    ResolveRequested,
     ReviewApproved,
     ReviewCommented,
     ReviewDismissed,
@@ -87,6 +91,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
 EMPTY_BODY = "0" * 16
@@ -264,13 +269,29 @@ class Cycle:
     outages: int = 0
 
 
+Asking: TypeAlias = (
+    CycleFinished | ResolveRequested | ChecksRequested | ReviewRequested | Escalated | LoopPaused | LoopFinished
+)
+
+
 @dataclass(frozen=True)
 class Ask:
-    """Something the notifier was asked to tell and has not told."""
+    """Something a service was asked and has not answered, beside the work on a fix."""
 
-    fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | LoopFinished
+    fact: Asking
     mark: Mark
     overdue: bool = False
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A commit of ours, for which checks have to begin within so many seconds; `over` when these have passed."""
+
+    n: int
+    sha: str
+    seconds: int
+    mark: Mark
+    over: bool = False
 
 
 @dataclass(frozen=True)
@@ -322,6 +343,7 @@ class Loop:
     pushed: str = ""
     wrote: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
+    watch: Watch | None = None
     unstarted: tuple[str, ...] = ()
     awaiting: bool = False
     human: str = ""
@@ -504,8 +526,11 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
     if isinstance(fact, ThreadUnresolved):
         return _with_item(loop, id_, replace(item, resolved=False, closed_at=0, mark=mark))
     updated = snapshot_updated(fact)
-    item = replace(item, resolved=True, reopened="", closed_at=mark.time if updated is None else updated)
-    return _with_item(loop, id_, item)
+    return _with_item(loop, id_, _closed(item, mark.time if updated is None else updated))
+
+
+def _closed(item: Item, at: int) -> Item:
+    return replace(item, resolved=True, reopened="", closed_at=at)
 
 
 def _checked(loop: Loop, fact: ChecksFinished, mark: Mark) -> Loop:
@@ -836,11 +861,12 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     wrote = {change.path: (change.before, change.blob) for change in prepared.changes} if prepared else {}
     pushed = fact.outcome == "pushed"
     lines = loop.cycle.lines if loop.cycle else ()
+    watch = Watch(fact.n, fact.sha, fact.ci_seconds, mark) if fact.ci_seconds else loop.watch
     return changed(
         loop, phase=Phase.RESTING, cycle=None, items=items, used=loop.used + fact.used, ended=mark.version,
         history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
         wrote=wrote if pushed else loop.wrote, lines=lines if pushed else loop.lines,
-        awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"},
+        awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"}, watch=watch,
         hold=fact.reason if fact.outcome == "cancelled" and fact.reason in HOLDS else loop.hold,
         ending="" if loop.ending == "skip" else loop.ending,
     )  # fmt: skip
@@ -867,11 +893,11 @@ def _judged(item: Item, verdict: Verdict, mark: Mark) -> Item:
     match verdict.judgement:
         case Judgement.NEEDS_HUMAN:
             text = verdict.reason[:LONGEST_QUESTION]
-            return replace(item, question=text, asked_at=mark.version, beside=verdict.beside, questioned="")
+            return changed(item, question=text, asked_at=mark.version, beside=verdict.beside, questioned="")
         case Judgement.SUPERSEDED:
             return item
         case _:
-            return replace(item, question="", beside=())
+            return changed(item, question="", beside=())
 
 
 LONGEST_QUESTION = 4_000
@@ -921,9 +947,7 @@ MOST_DETAIL = 2_000
 # --- asking people, and time ---------------------------------------------------------------------------------------
 
 
-def _asking(
-    loop: Loop, fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | LoopFinished, mark: Mark
-) -> Loop:
+def _asking(loop: Loop, fact: Asking, mark: Mark) -> Loop:
     if isinstance(fact, CycleFinished) and fact.outcome == "nothing_to_do":
         return loop  # nobody is told
     first = _first_key(fact)
@@ -931,7 +955,7 @@ def _asking(
     return changed(loop, asks={**asks, mark.pos: Ask(fact, mark)})
 
 
-def _first_key(fact: CycleFinished | ReviewRequested | Escalated | LoopPaused | LoopFinished) -> str:
+def _first_key(fact: Asking) -> str:
     return fact.model_copy(update={"again": 0}).key if fact.again else fact.key
 
 
@@ -941,7 +965,35 @@ def _begun(loop: Loop, _fact: NotifyStarted, _mark: Mark) -> Loop:
 
 def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
     recent = [time for time in loop.told if time > mark.time - HOUR]
-    return changed(loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if fact.last else loop.asks)
+    ask = loop.asks.get(fact.of)
+    answered = fact.last and ask is not None and ask.fact.service == "notifier"
+    return changed(loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if answered else loop.asks)
+
+
+def _tidied(loop: Loop, fact: ResolveFinished, mark: Mark) -> Loop:
+    """What was asked for is answered, however often it was; only what it named can be resolved by it."""
+    requests = {pos: ask.fact for pos, ask in loop.asks.items() if isinstance(ask.fact, ResolveRequested)}
+    answered = {pos: request for pos, request in requests.items() if request.n == fact.n}
+    named = {verdict.item for request in answered.values() for verdict in request.verdicts}
+    items = dict(loop.items)
+    for id_ in named.intersection(f"thread/{root}" for root in fact.roots):
+        if (item := items.get(id_)) and not item.resolved:
+            items[id_] = _closed(item, mark.time)
+    asks = {pos: ask for pos, ask in loop.asks.items() if pos not in answered}
+    return changed(loop, asks=asks, items=items)
+
+
+def _looking(loop: Loop, fact: ChecksRequested, mark: Mark) -> Loop:
+    return _asking(loop if fact.again else changed(loop, watch=None), fact, mark)
+
+
+def _counted(loop: Loop, fact: ChecksCounted, _mark: Mark) -> Loop:
+    requests = {pos: ask.fact for pos, ask in loop.asks.items() if isinstance(ask.fact, ChecksRequested)}
+    answered = {pos: request for pos, request in requests.items() if request.n == fact.n}
+    head = loop.pull.head if loop.pull and not loop.closed else None
+    missing = fact.missing if any(request.sha == head for request in answered.values()) else ()
+    asks = {pos: ask for pos, ask in loop.asks.items() if pos not in answered}
+    return changed(loop, asks=asks, unstarted=missing or loop.unstarted)
 
 
 def _finished(loop: Loop, fact: LoopFinished, mark: Mark) -> Loop:
@@ -990,6 +1042,8 @@ def _fired(loop: Loop, fact: TimerFired, mark: Mark) -> Loop:
     id_ = number(rest)
     if name == "tell" and (ask := loop.asks.get(id_)) and ask.mark.version == fact.generation:
         return changed(loop, asks={**loop.asks, id_: replace(ask, overdue=True)})
+    if name == "ci" and (watch := loop.watch) and watch.mark.version == fact.generation:
+        return changed(loop, watch=replace(watch, over=True))
     if name == "author" and (review := loop.reviews.get(id_)) and review.mark.version == fact.generation:
         late = "late" if review.permission is None else ""
         return changed(loop, reviews={**loop.reviews, id_: replace(review, overdue=late)})
@@ -1043,7 +1097,7 @@ def number(text: str) -> int:
 
 def micros(when: datetime) -> int:
     """A date in the log's microseconds."""
-    return (when - EPOCH) // timedelta(microseconds=1)
+    return (when - EPOCH) // MICROSECOND
 
 
 def added(one: Usage, other: Usage) -> Usage:
@@ -1096,6 +1150,10 @@ MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
     FixPushed: _published,
     PushRefused: _published,
     CycleFinished: _cycled,
+    ResolveRequested: _asking,
+    ResolveFinished: _tidied,
+    ChecksRequested: _looking,
+    ChecksCounted: _counted,
     ReviewRequested: _asking,
     Escalated: _escalated,
     NotifyStarted: _begun,

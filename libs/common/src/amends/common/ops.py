@@ -15,7 +15,7 @@ from socketserver import TCPServer
 from threading import BoundedSemaphore, Thread
 from typing import TypeAlias
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from amends.common.metrics import REGISTRY
@@ -37,12 +37,12 @@ class OpsNotServed(Exception):
 class Ops:
     """Serves in a thread of its own. `checks` answers from what the process knows: `ok`, or what is wrong, by name."""
 
-    def __init__(self, host: str, port: int, checks: Checks, registry: CollectorRegistry = REGISTRY) -> None:
+    def __init__(self, host: str, port: int, checks: Checks) -> None:
         self._host = host
         self._port = port
         self._pages: dict[str, Callable[[], Page]] = {
             "/": lambda: (HTTPStatus.OK, TEXT, "\n".join([*self._pages, ""][1:]).encode()),
-            "/metrics": lambda: (HTTPStatus.OK, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(registry)),
+            "/metrics": lambda: (HTTPStatus.OK, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(REGISTRY)),
             "/healthz": lambda: (HTTPStatus.OK, TEXT, b"ok\n"),
             "/readyz": lambda: readiness(checks),
         }

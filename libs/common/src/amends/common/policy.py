@@ -274,6 +274,8 @@ def _narrower(wide: Reviewers, by: Reviewers) -> Reviewers:
 
 def tightest(rules: Policy, now: Policy) -> Policy:
     """The rules that a cycle began under, with what has become tighter since; the rest changes with the next cycle."""
+    if rules is now:  # as nearly always
+        return rules
     update = {name: both(getattr(rules, name), getattr(now, name)) for name, both in _GRANTS.items()}
     update["triggers"] = tuple(trigger for trigger in rules.triggers if trigger in now.triggers)
     return rules.model_copy(update=update)

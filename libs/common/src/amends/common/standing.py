@@ -118,6 +118,15 @@ def rejections(loop: Loop, policy: Policy, *, believed: bool | None = True) -> l
     return [review for review in opinions(loop, policy, believed=believed) if review.verb == "rejected"]
 
 
+def wavers(loop: Loop, policy: Policy) -> bool:
+    """Whether somebody who rejects has said something else since, which counts as soon as he is looked up."""
+    unsure = {one.author.account for one in loop.reviews.values() if unchecked(one) and not one.overdue}
+    if not unsure:
+        return False
+    later = {review.author.account for review in rejections(loop, policy, believed=None)}
+    return any(review.author.account in unsure - later for review in rejections(loop, policy))
+
+
 def approvals(loop: Loop, policy: Policy) -> list[Review]:
     """The standing approvals of the current head by trusted people other than the author."""
     pull = loop.pull
@@ -374,6 +383,9 @@ def timers(loop: Loop, policy: Policy) -> list[Timer]:
             found.append(Timer(f"tell/{pos}", ask.mark.version, ask.mark.time + told, deadline=True))
     if not loop.closed:
         found += _author_timers(loop, policy)
+        if (watch := loop.watch) and not watch.over:
+            due = watch.mark.time + watch.seconds * SECOND
+            found.append(Timer(f"ci/{watch.n}", watch.mark.version, due, deadline=False))
     return found
 
 
@@ -441,7 +453,7 @@ def requests(loop: Loop, policy: Policy) -> list[Request]:
             found.append(Request(cycle.fetched.pos, "fixer", wait))
         elif not cycle.fetched:
             found.append(Request(cycle.requested.pos, "comment-fetcher", due.get(f"collect/{step}", loop.time)))
-    found += [Request(pos, "notifier", due.get(f"tell/{pos}", loop.time)) for pos in loop.asks]
+    found += [Request(pos, ask.fact.service, due.get(f"tell/{pos}", loop.time)) for pos, ask in loop.asks.items()]
     for id_, review in loop.reviews.items():
         if unchecked(review):
             found.append(Request(review.mark.pos, "comment-fetcher", due.get(f"author/{id_}", loop.time)))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from amends.comment_fetcher.authors import Authors, Rules
 from amends.comment_fetcher.collect import Collector, Said
@@ -30,9 +28,8 @@ from amends.common.github.client import Client, Nobody
 from amends.common.github.ourselves import our_accounts
 from amends.common.github.sightings import NOBODY, Ours
 from amends.common.settings import Settings
-from amends.common.worker import Worker
+from amends.common.working import Working, at_work
 
-log = logging.getLogger(__name__)
 SERVICE: Reporter = "comment-fetcher"
 AT_ONCE = 4  # events in hand; a pull request that keeps one waiting does not keep the others
 _MOST_MISSED = 100
@@ -59,23 +56,16 @@ class Answers:
                 return []
 
 
-@dataclass
+@dataclass(frozen=True)
 class Fetcher:
     """A comment-fetcher, at work."""
 
-    workers: Sequence[Worker]
+    working: Working
     reconciler: Reconciler
-    link: Link
-    tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     def checks(self) -> dict[str, str]:
         """What has to be right for it to be of use, one key each."""
-        troubles = [said for worker in self.workers for said in worker.health().values() if said != "ok"]
-        ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
-        return {
-            "comment-fetcher": (ended or troubles or ["ok"])[0],
-            "reconcile": self.reconciler.health(),
-        }
+        return {**self.working.checks(), "reconcile": self.reconciler.health()}
 
 
 def answers(settings: Settings, client: Client, recorder: Recorder, ours: Ours = NOBODY) -> Answers:
@@ -88,7 +78,6 @@ def answers(settings: Settings, client: Client, recorder: Recorder, ours: Ours =
 @asynccontextmanager
 async def fetching(settings: Settings, recorder: Recorder, followed: Following, link: Link) -> AsyncIterator[Fetcher]:
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
-    stop = asyncio.Event()
     async with Client(settings.github) as client:
         handling = answers(settings, client, recorder, await our_accounts(settings))
         reader, lost = handling.collector.reader, handling.collector.lost
@@ -96,17 +85,12 @@ async def fetching(settings: Settings, recorder: Recorder, followed: Following, 
         reconciler = Reconciler(client, recorder, followed, settings.fetcher, ours, reader, lost)
         errands = Errands(link, _looking(reconciler))
         workers = [worker(settings, link, SERVICE, handling.answer, recorder) for _ in range(AT_ONCE)]
-        fetcher = Fetcher(workers, reconciler, link)
         await errands.open()
-        work = [*(worker.run() for worker in workers), reconciler.run(stop)]
-        fetcher.tasks += [asyncio.create_task(one) for one in work]
-        try:
-            yield fetcher
-        finally:
-            stop.set()
-            await errands.close()
-            await asyncio.gather(*(worker.stop() for worker in workers))
-            await asyncio.gather(*fetcher.tasks, return_exceptions=True)
+        async with at_work(SERVICE, workers, reconciler.run()) as working:
+            try:
+                yield Fetcher(working, reconciler)
+            finally:
+                await errands.close()
 
 
 def _looking(reconciler: Reconciler) -> Look:

@@ -22,7 +22,7 @@ from amends.comment_fetcher.shapes import CheckSeen
 from amends.comment_fetcher.snapshot import Snapshot
 from amends.comment_fetcher.trust import looked_up
 from amends.common.answers import Go, Recorder, Report, Stop
-from amends.common.delivery import Later, Never
+from amends.common.delivery import Later, Never, pull_of
 from amends.common.envelope import MAX_ENVELOPE, Event
 from amends.common.events import (
     AccessChanged,
@@ -39,28 +39,13 @@ from amends.common.github.errors import Denied, Down, Elsewhere, Limited, Missin
 from amends.common.github.names import is_sha
 from amends.common.github.pages import TooMany
 from amends.common.github.sightings import Ours, check_name, is_outside, pull_seen
-from amends.common.identity import About
+from amends.common.identity import About, PullId
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 4.0
 _SOON = 30.0
 _UNASKED = 10.0
 _ROOM = 16 * 1024  # of an envelope, for all but the index
 Said = AnyFact | Report
-
-
-class Place(NamedTuple):
-    """A pull request."""
-
-    repo: int
-    number: int
-
-
-def place(loop: str) -> Place:
-    """The pull request that a loop follows."""
-    repo, kind, *rest = loop.split("-")
-    if kind != "pr":
-        raise Never(f"{loop} follows no pull request")
-    return Place(int(repo), int(rest[0]))
 
 
 class Whole(NamedTuple):
@@ -102,7 +87,7 @@ class Collector:
             raise Never(f"{event.type} asks for no feedback")
         try:
             await self._allowed(event)
-            facts = await self._within_time(place(event.loop), request)
+            facts = await self._within_time(pull_of(event.loop), request)
         except Refused as refused:
             facts = self._failed(event, request, refused)
         measures.collected(_outcome(facts), time.monotonic() - began)
@@ -117,7 +102,7 @@ class Collector:
             case away:
                 raise Later(_UNASKED, away.detail)
 
-    async def _within_time(self, at: Place, request: FixRequested) -> list[Said]:
+    async def _within_time(self, at: PullId, request: FixRequested) -> list[Said]:
         why: Exception = Torn(_SOON, f"it was not read within {self.seconds:g} s")
         pause = _FIRST_PAUSE
         try:
@@ -141,10 +126,10 @@ class Collector:
         failure = _failure(request, refused)
         if refused.reason is not Failure.ACCESS_LOST:
             return [failure]
-        self.lost.add(place(event.loop).repo)
+        self.lost.add(pull_of(event.loop).repo)
         return [AccessChanged(access="lost", reason=failure.detail[:400]), failure]
 
-    async def _once(self, at: Place, request: FixRequested) -> list[Said]:
+    async def _once(self, at: PullId, request: FixRequested) -> list[Said]:
         reach = await self.client.repository(at.repo)
         expects = [node for node in request.expects if not is_outside(node) and not is_sha(node)]
         snapshot = await self.reader.read(reach, at.number, expects)
@@ -160,7 +145,7 @@ class Collector:
         found = collected(snapshot, request, trusts, self.ours, whole.to_blame)
         return [*facts, *_checked(whole), await self._fetched(request, whole, found)]
 
-    def _standing(self, at: Place, snapshot: Snapshot) -> list[Said]:
+    def _standing(self, at: PullId, snapshot: Snapshot) -> list[Said]:
         """How the pull request stands, and the repository's policy: news that came with the rest."""
         stands = pull_seen(snapshot.pull, snapshot.full_name)
         if stands is None:
@@ -202,7 +187,7 @@ def _fits(fact: CommentsFetched) -> bool:
     return len(fact.model_dump_json()) <= MAX_ENVELOPE - _ROOM
 
 
-def _hindrance(at: Place, snapshot: Snapshot, request: FixRequested) -> Refused | None:
+def _hindrance(at: PullId, snapshot: Snapshot, request: FixRequested) -> Refused | None:
     """Why nothing can be fixed there as it stands."""
     seen, labels = snapshot.seen, {label.name for label in snapshot.pull.labels}
     head = seen.head_repository.database_id if seen.head_repository else None

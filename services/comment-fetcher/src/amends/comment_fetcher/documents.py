@@ -67,7 +67,7 @@ class Document:
     variables: Mapping[str, object]
 
 
-def pull_document(number: int, asked: Sequence[Asked], *, policy: bool = False) -> Document:
+def pull_document(number: int, asked: Sequence[Asked], *, policy: bool) -> Document:
     """The pull request, and these parts of its lists under the names a0, a1, ..."""
     variables: dict[str, object] = {"number": number}
     declared = [_VARIABLES, "$number: Int!"]

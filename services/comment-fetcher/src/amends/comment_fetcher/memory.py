@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from amends.common.github.models import ReviewComment
+from amends.common.identity import PullId
 
 MOST_COMMENTS = 20_000
-
-
-class Of(NamedTuple):
-    """A pull request."""
-
-    repo: int
-    number: int
 
 
 @dataclass(frozen=True)
@@ -33,16 +26,16 @@ class Memory:
 
     def __init__(self, most: int = MOST_COMMENTS) -> None:
         self._most = most
-        self._kept: OrderedDict[Of, Kept] = OrderedDict()
+        self._kept: OrderedDict[PullId, Kept] = OrderedDict()
         self._size = 0
 
-    def get(self, of: Of) -> Kept:
+    def get(self, of: PullId) -> Kept:
         """What is remembered of it; nothing, when it was never read."""
         if of in self._kept:
             self._kept.move_to_end(of)
         return self._kept.get(of, Kept())
 
-    def keep(self, of: Of, kept: Kept) -> None:
+    def keep(self, of: PullId, kept: Kept) -> None:
         """Remember it instead of what was known before; what was not looked at for longest goes."""
         self.drop(of)
         self._kept[of] = kept
@@ -50,7 +43,7 @@ class Memory:
         while self._size > self._most and len(self._kept) > 1:
             self._size -= _weight(self._kept.popitem(last=False)[1])
 
-    def drop(self, of: Of) -> None:
+    def drop(self, of: PullId) -> None:
         """Begin anew with it."""
         if (old := self._kept.pop(of, None)) is not None:
             self._size -= _weight(old)

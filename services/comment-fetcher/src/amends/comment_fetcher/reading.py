@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from amends.comment_fetcher.documents import Asked, List, chunks, nodes_document, pull_document
-from amends.comment_fetcher.memory import Kept, Memory, Of
+from amends.comment_fetcher.memory import Kept, Memory
 from amends.comment_fetcher.shapes import (
     Blob,
     CheckSeen,
@@ -36,6 +36,7 @@ from amends.common.github.client import Json, Reach
 from amends.common.github.errors import Denied, Missing, Torn
 from amends.common.github.models import Part, ReviewComment
 from amends.common.github.pages import TooMany, together
+from amends.common.identity import PullId
 
 S = TypeVar("S", bound=Shape)
 MOST_ROUNDS = 60
@@ -118,7 +119,7 @@ class Reader:
         raise Torn(_SOON, "the head moves while the pull request is read")
 
     async def _read(self, reach: Reach, number: int, expects: Sequence[str]) -> Snapshot:
-        of, began = Of(reach.place.repo, number), reach.now
+        of, began = PullId(reach.place.repo, number), reach.now
         kept = self._memory.get(of)
         if kept.bodies:
             index, pages, bodies = await self._index(reach, number, kept), kept.pages, dict(kept.bodies)

@@ -123,11 +123,11 @@ class Reconciler:
         self._whole_at = self.clock()
         self._pause = self.settings.poll_seconds
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Round after round until it is time to stop; a round that is under way is left where it is."""
-        while not stop.is_set():
-            await _unless(stop, self._round())
-            await _unless(stop, asyncio.sleep(self._pause))
+    async def run(self) -> None:
+        """Round after round; one that is under way may be left where it is."""
+        while True:
+            await self._round()
+            await asyncio.sleep(self._pause)
 
     def health(self) -> str:
         """`ok`, or what has been in the way for so long that somebody should know."""
@@ -297,14 +297,3 @@ def _name(fact: AnyFact) -> str:
 
 async def _all(work: Iterable[Awaitable[object]]) -> list[object]:
     return list(await asyncio.gather(*work))
-
-
-async def _unless(stop: asyncio.Event, work: Awaitable[object]) -> None:
-    """Do it, unless it is time to stop: then it is left."""
-    tasks = {asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())}
-    done, under_way = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in under_way:
-        task.cancel()
-    await asyncio.gather(*under_way, return_exceptions=True)
-    for task in done:
-        task.result()

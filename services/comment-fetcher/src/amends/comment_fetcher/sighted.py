@@ -19,10 +19,10 @@ from amends.common.github.sightings import (
     conversation_comment,
     line_comment,
     only_orders,
+    own,
     pull_seen,
     review_body_edited,
     reviewed,
-    whose,
 )
 
 # An order that nobody heard is carried out late, but not when everybody has forgotten it.
@@ -39,7 +39,7 @@ class Before:
 
 def before(snapshot: Snapshot, ours: Ours) -> Before:
     """What the next snapshot is compared with."""
-    said = (one for one in snapshot.everything() if whose(one.comment, ours).kind != "self")
+    said = (one for one in snapshot.everything() if not own(one.comment, ours))
     gone = {one.node: comment_gone(one.comment) for one in said if not isinstance(one.comment, Review)}
     return Before(gone, frozenset(thread.root for thread in snapshot.threads if thread.resolved))
 
@@ -69,7 +69,7 @@ def sighted(snapshot: Snapshot, sight: Sight, earlier: Before) -> list[AnyFact]:
 
 def _review(said: Said, sight: Sight) -> Iterator[AnyFact]:
     review = said.comment
-    if not isinstance(review, Review) or whose(review, sight.ours).kind == "self":
+    if not isinstance(review, Review) or own(review, sight.ours):
         return
     if opinion := reviewed(review, sight.ours):
         yield opinion
@@ -80,7 +80,7 @@ def _review(said: Said, sight: Sight) -> Iterator[AnyFact]:
 
 def _comment(said: Said, sight: Sight) -> Iterator[AnyFact]:
     comment = said.comment
-    if whose(comment, sight.ours).kind == "self":
+    if own(comment, sight.ours):
         return
     if only_orders(comment) and not said.edited:
         pass  # a command is no feedback

@@ -5,6 +5,7 @@ Nothing outside is changed before the transaction has committed: a batch works o
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import version as installed
@@ -27,6 +28,7 @@ from amends.evaluator.decider import Decisions, alarm, decide
 from amends.evaluator.projections import UNSAVED, Projection, project
 from amends.evaluator.writer import Tx
 
+log = logging.getLogger(__name__)
 CODE = installed("amends-evaluator")
 MAX_DECISIONS = 16
 END_OF_TIME = 2**62
@@ -189,14 +191,16 @@ class Batch:
             return Held(loop, stored.version, stored.stuck)
         try:
             return Held(caught_up(loop, self.tx.history(name, stored.folded)), stored.version)
-        except Exception:  # noqa: BLE001 - whatever our own code raises, its facts are safe
+        except Exception:
+            log.exception("a loop cannot be folded", extra={"loop": name})
             return Held(loop, stored.version, self.code)
 
     def _unstuck(self, held: Held) -> Held:
         """A loop that an older program could not fold, folded again from the beginning."""
         try:
             loop = caught_up(Loop(held.loop.id), self.tx.history(held.loop.id))
-        except Exception:  # noqa: BLE001 - whatever our own code raises, the loop stays stuck and its facts safe
+        except Exception:
+            log.exception("a loop cannot be folded anew", extra={"loop": held.loop.id})
             return replace(held, stuck=self.code)
         return Held(loop, held.version)
 
@@ -299,7 +303,8 @@ class Batch:
             return
         try:
             loop, decided = self._decided(evolve(held.loop, event), event)
-        except Exception as error:  # noqa: BLE001 - our own code failed: the fact is kept, the loop is shown as stuck
+        except Exception as error:  # our own code failed: the fact is kept, the loop is shown as stuck
+            log.exception("a loop is stuck", extra={"loop": event.loop, "pos": event.pos})
             self._append(event, data)
             self._stick(held, event, error)
             return

@@ -14,6 +14,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from amends.common.events import (
+    ChecksRequested,
     Closed,
     CommandAccepted,
     CommandRefused,
@@ -29,6 +30,7 @@ from amends.common.events import (
     LoopResumed,
     PushRequested,
     Question,
+    ResolveRequested,
     ReviewRequested,
     Scope,
     Text,
@@ -64,6 +66,7 @@ from amends.common.standing import (
     trusted,
     unwanted,
     waits,
+    wavers,
     window,
     work,
 )
@@ -294,6 +297,8 @@ def _conflicting(loop: Loop, _policy: Policy) -> Decisions:
 
 def _unstarted(loop: Loop, _policy: Policy) -> Decisions:
     """A commit that no check looks at is shown to a human; nothing waits for it."""
+    if loop.watch and loop.watch.over:
+        return [ChecksRequested(n=loop.watch.n, sha=loop.watch.sha)]
     if not loop.unstarted or loop.pull is None:
         return []
     detail = f"{', '.join(loop.unstarted)} did not begin for {loop.pull.head}"[:4_000]
@@ -363,8 +368,17 @@ def _pushed(loop: Loop, policy: Policy) -> Decisions:
         if verdict.judgement is not Judgement.FIXED or not cycle.pushed_items or verdict.item in cycle.pushed_items
     )
     verdicts = _final(loop, policy, kept)
-    resolve = policy.resolve_threads
-    return [CycleFinished(n=loop.n, outcome="pushed", used=True, sha=cycle.pushed, verdicts=verdicts, resolve=resolve)]
+    finished = CycleFinished(
+        n=loop.n, outcome="pushed", used=True, sha=cycle.pushed, verdicts=verdicts, ci_seconds=policy.waits.ci_seconds
+    )
+    threads = tuple(
+        verdict.model_copy(update={"reason": ""})
+        for verdict in verdicts
+        if verdict.judgement is Judgement.FIXED and verdict.item.startswith("thread/")
+    )
+    if not (threads and policy.resolve_threads):
+        return [finished]
+    return [ResolveRequested(n=loop.n, sha=cycle.pushed, verdicts=threads), finished]
 
 
 def _final(loop: Loop, policy: Policy, given: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
@@ -394,7 +408,7 @@ def _again(loop: Loop, policy: Policy) -> Decisions:
         return _given_up(loop, policy, "stalled", used=False)
     for pos, ask in loop.asks.items():
         if ask.overdue:
-            return [_told_again(pos, ask)]
+            return [_asked_again(pos, ask)]
     return _unheard(loop)
 
 
@@ -410,10 +424,10 @@ def _unheard(loop: Loop) -> Decisions:
     return []
 
 
-def _told_again(pos: int, ask: Ask) -> Decided:
+def _asked_again(pos: int, ask: Ask) -> Decided:
     if ask.fact.again < MAX_AGAIN:
         return ask.fact.model_copy(update={"again": ask.fact.again + 1})
-    detail = f"nobody was told of {ask.fact.type} at {pos}, asked {MAX_AGAIN} times again"
+    detail = f"the {ask.fact.service} did not answer {ask.fact.type} at {pos}, asked {MAX_AGAIN} times again"
     return Escalated(of=f"ask/{pos}", reason="stalled", stops=False, detail=detail)
 
 
@@ -463,7 +477,7 @@ def _started(loop: Loop, policy: Policy) -> Decisions:
     if loop.phase is not Phase.RESTING or loop.cycle or obstacles(loop, policy):
         return []
     opening = window(loop, policy)
-    if not loop.ask and (opening is None or loop.settled != opening.over):
+    if not loop.ask and (opening is None or loop.settled != opening.over or wavers(loop, policy)):
         return []
     of = f"cycle/{loop.n}/{opening.generation if opening else loop.woken.version}"
     if loop.used >= policy.max_cycles + loop.granted:
@@ -579,6 +593,7 @@ def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
     prepared = cycle.prepared
     if prepared is None or loop.pull is None:
         raise AssertionError("a push needs a prepared fix")
+    rules = tightest(cycle.rules, policy)
     fixed = (loop.items.get(one.item) for one in prepared.verdicts if one.judgement is Judgement.FIXED)
     return PushRequested(
         n=loop.n,
@@ -589,9 +604,8 @@ def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
         changes=prepared.changes,
         verdicts=prepared.verdicts,
         prepared=prepared.mark.pos,
-        protected=tightest(cycle.rules, policy).protected_paths,
-        allowed=tightest(cycle.rules, policy).allowed_paths,
-        ci_seconds=policy.waits.ci_seconds,
+        protected=rules.protected_paths,
+        allowed=rules.allowed_paths,
         reviews=tuple(sorted({item.review for item in fixed if item and item.review})),
         credits=prepared.credits,
     )

@@ -98,7 +98,10 @@ def _begun(shelf: Shelf, loop: str, asked_at: tuple[int, ...]) -> Iterator[tuple
 
 
 def _concerned(shelf: Shelf, row: Row) -> str | None:
-    """The pull request on which people hear of a repository's policy file: the last one of which was heard before."""
+    """The pull request on which people hear of a repository's policy file: the last one of which was heard before.
+
+    Once somebody has begun to tell it there, it is that one, however it stands by now.
+    """
     before = f"{row.loop.partition('-')[0]}-pr-"
     seen: set[str] = set()
     for upto in range(row.pos - 1, max(0, row.pos - _FARTHEST), -_READ):
@@ -107,7 +110,8 @@ def _concerned(shelf: Shelf, row: Row) -> str | None:
                 seen.add(found.loop)
                 loop = _loop(shelf, found.loop)
                 policy = policy_for(loop, _loop(shelf, INSTALLATION), _loop(shelf, row.loop))
-                if not {one.name for one in obstacles(loop, policy)} & _AWAY:
+                begun = shelf.find(found.loop, f"notified/{row.pos}/{CHANNELS[0]}/started")
+                if begun or not {one.name for one in obstacles(loop, policy)} & _AWAY:
                     return found.loop
     return None
 

@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 
 from amends.common import alone
 from amends.common.answers import Recorder
 from amends.common.bus.link import Link
 from amends.common.bus.work import worker
+from amends.common.delivery import pull_of
 from amends.common.events import Reporter
 from amends.common.git import Access, Repositories
 from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
 from amends.common.github.auth import CLONING, FIXING
 from amends.common.github.client import Client, Lender, Nobody
 from amends.common.settings import Settings
-from amends.common.worker import Worker
+from amends.common.working import Working, at_work
 from amends.fixer.attempt import Means
 from amends.fixer.commanded import Outside
 from amends.fixer.dialogue import Model
 from amends.fixer.fixing import Slot
 from amends.fixer.record import Records
 from amends.fixer.sandbox import SandboxUnavailable
-from amends.fixer.sources import place
 from amends.fixer.walls import Walled
 from amends.fixer.workspaces import Workspaces
 
-log = logging.getLogger(__name__)
 SERVICE: Reporter = "fixer"
-
-
-@dataclass
-class Fixer:
-    """A fixer, at work."""
-
-    workers: Sequence[Worker]
-    walls: Walled
-    tasks: list[asyncio.Task[None]] = field(default_factory=list)
-
-    def checks(self) -> dict[str, str]:
-        """What has to be right for it to be of use, one key each; without a sandbox it still takes suggestions over."""
-        troubles = [said for worker in self.workers for said in worker.health().values() if said != "ok"]
-        ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
-        return {"fixer": (ended or troubles or ["ok"])[0]}
 
 
 @asynccontextmanager
@@ -91,7 +73,7 @@ def tidy(settings: Settings, around: Means) -> Tidying:
     shelves.append(Shelf("repositories", most, copies.size, copies.collect))
 
     def kept(repo: int) -> Sequence[str]:
-        places = (place(loop) for one in spaces for loop in one.loops())
+        places = (pull_of(loop) for one in spaces for loop in one.loops())
         return [f"refs/amends/pull/{at.number}/" for at in places if at.repo == repo]
 
     return Tidying(SERVICE, copies, tuple(shelves), settings.fixer.tidy_seconds, kept)
@@ -107,8 +89,11 @@ def _shelf(spaces: Workspaces, most: int) -> Shelf:
 @asynccontextmanager
 async def fixing(
     settings: Settings, recorder: Recorder, link: Link, lender: Lender | None = None
-) -> AsyncIterator[Fixer]:
-    """At work for the length of a block; with tokens that are lent, where the key is somebody else's."""
+) -> AsyncIterator[Working]:
+    """At work for the length of a block; with tokens that are lent, where the key is somebody else's.
+
+    Without a sandbox it still takes suggestions over.
+    """
     walls = Walled(settings.sandbox)
     await walls.tried()
     async with AsyncExitStack() as stack:
@@ -118,16 +103,7 @@ async def fixing(
         holders = [f"{settings.holder}/{number}" for number in range(settings.fixer.slots)]
         slots = [Slot(around, one, run, beside=tuple({*holders} - {one})) for one in holders]
         workers = [worker(settings, link, SERVICE, slot.fix, recorder) for slot in slots]
-        fixer = Fixer(workers, walls)
-        fixer.tasks += [asyncio.create_task(worker.run()) for worker in workers]
-        tidying = asyncio.create_task(tidy(settings, around).run())
-        fixer.tasks.append(tidying)
-        try:
-            yield fixer
-        finally:
-            tidying.cancel()
-            await asyncio.gather(*(worker.stop() for worker in workers))
-            await asyncio.gather(*fixer.tasks, return_exceptions=True)
+        yield await stack.enter_async_context(at_work(SERVICE, workers, tidy(settings, around).run()))
 
 
 def serve(settings: Settings, lender: Lender | None = None) -> int:

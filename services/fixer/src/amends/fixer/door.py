@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
+import os
+import shutil
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir, mkdtemp
 from typing import Any
 
 import uvicorn
 
 Application = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
 _AT_ONCE = 32
+_PREFIX, _FRESH = "amends-door-", 60.0  # seconds in which a folder may be there before it is held
 
 
 @asynccontextmanager
@@ -25,17 +30,43 @@ async def door(application: Application) -> AsyncIterator[Path]:
         log_level=logging.CRITICAL, access_log=False, proxy_headers=False, server_header=False, date_header=False,
         limit_concurrency=_AT_ONCE,
     )  # fmt: skip
-    with TemporaryDirectory(prefix="amends-door-") as folder, socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(f"{folder}/door")
+    with _folder() as folder, socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "door"))
         # Not `serve`: signals and the end of the process are the business of whoever runs us.
         server = uvicorn.Server(config)
         config.load()
         server.lifespan = config.lifespan_class(config)
         await server.startup([listening])
         try:
-            yield Path(folder, "door")
+            yield folder / "door"
         finally:
             await _closed(server)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder of our own; those that somebody left who was killed are removed."""
+    for left in Path(gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError), _held(left) as found:
+            if found.st_uid == os.getuid() and time.time() - found.st_mtime > _FRESH:
+                shutil.rmtree(left)
+    folder = Path(mkdtemp(prefix=_PREFIX))
+    try:
+        with _held(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[os.stat_result]:
+    """For the length of a block nobody else has it, and then it ends with the process; raises OSError if one does."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield os.fstat(handle)
+    finally:
+        os.close(handle)
 
 
 async def _closed(server: uvicorn.Server) -> None:

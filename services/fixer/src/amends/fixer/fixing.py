@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from amends.common.answers import Already, Answer, Recorded, Refused, Report, Unavailable
-from amends.common.delivery import Later
+from amends.common.delivery import Later, pull_of
 from amends.common.envelope import Event
 from amends.common.events import AnyFact, CommentsFetched, Failure, FixFailed, FixPrepared, FixStarted, Usage
 from amends.common.identity import About
@@ -24,8 +24,8 @@ from amends.common.worker import RefusedReport
 from amends.fixer import measures
 from amends.fixer.agent import Stopped
 from amends.fixer.attempt import Attempt, Means
-from amends.fixer.sources import place, source
-from amends.fixer.standing import TooMuch
+from amends.fixer.inventory import TooMuch
+from amends.fixer.sources import source
 from amends.fixer.work import Work
 from amends.fixer.workspaces import WorkspaceBusy, WorkspaceLost
 
@@ -127,7 +127,7 @@ class Slot:
             async with asyncio.timeout(attempt.rules.budget.agent_seconds * _TWICE):
                 await attempt.wanted()
                 items = await attempt.items()
-                at = place(attempt.event.loop)
+                at = pull_of(attempt.event.loop)
                 repository = self.means.repositories.of(at.repo)
                 async with repository.used():
                     of = await source(self.means.client, self.means.access, repository, at, attempt.fetched)

@@ -1,4 +1,4 @@
-"""What tokens cost, in millionths of a dollar: a table with a date, because no answer says it."""
+"""What tokens cost, in millionths of a dollar, because no answer says it: as of 2026-11-18."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from math import ceil
 
 from amends.fixer.dialogue import Tokens
-
-AS_OF = "2026-11-18"  # look again before every release
 
 
 @dataclass(frozen=True)

@@ -9,27 +9,20 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from amends.common.delivery import Later, Never
+from amends.common.delivery import Later
 from amends.common.events import CommentsFetched, Failure
 from amends.common.git import Access, Entry, GitFailed, Remote, Repository
-from amends.common.git.remotely import Broken, Unsafe
-from amends.common.git.repository import broken
+from amends.common.git.remotely import Broken, Unsafe, broken
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.models import Pull
+from amends.common.identity import PullId
 from amends.common.policy import Policy
 from amends.fixer.agent import Stopped
 
 _PULL = TypeAdapter(Pull)
 _PLAIN = {"100644", "100755"}
 _MOST = 40_000  # characters of requirements
-
-
-class Place(NamedTuple):
-    """A pull request."""
-
-    repo: int
-    number: int
 
 
 class Source(NamedTuple):
@@ -41,15 +34,7 @@ class Source(NamedTuple):
     tree: Mapping[str, Entry]
 
 
-def place(loop: str) -> Place:
-    """The pull request that a loop follows."""
-    repo, kind, *rest = loop.split("-")
-    if kind != "pr":
-        raise Never(f"{loop} follows no pull request")
-    return Place(int(repo), int(rest[0]))
-
-
-async def source(client: Client, access: Access, repository: Repository, at: Place, of: CommentsFetched) -> Source:
+async def source(client: Client, access: Access, repository: Repository, at: PullId, of: CommentsFetched) -> Source:
     """Where work begins; raises Stopped when it may not."""
     async with _foreseen():
         live = await _live(await client.repository(at.repo), at)
@@ -57,7 +42,7 @@ async def source(client: Client, access: Access, repository: Repository, at: Pla
         return await _read(access, repository, at, (live, of.head))
 
 
-async def base_branch(access: Access, repository: Repository, at: Place, of: Source) -> str | None:
+async def base_branch(access: Access, repository: Repository, at: PullId, of: Source) -> str | None:
     """Where the branch is now that the pull request is to go into: what the forge says beside it may be old."""
 
     async def found(remote: Remote) -> str | None:
@@ -84,25 +69,25 @@ async def _foreseen() -> AsyncIterator[None]:
         raise Stopped(Failure.WORKSPACE_LOST, str(error)) from error
 
 
-async def _read(access: Access, repository: Repository, at: Place, of: tuple[Pull, str]) -> Source:
+async def _read(access: Access, repository: Repository, at: PullId, of: tuple[Pull, str]) -> Source:
     """The files of the head, from a copy that is made anew if it turns out to be broken."""
     live, head = of
     try:
         await _here(access, repository, at, [head])
         return Source(live.title, head, live.base.ref, await repository.tree(head))
     except (Broken, GitFailed) as error:
-        if not isinstance(error, Broken) and not broken(error):
+        if not broken(error):
             raise
         await repository.renew(str(error))
     await _here(access, repository, at, [head])
     return Source(live.title, head, live.base.ref, await repository.tree(head))
 
 
-async def _live(reach: Reach, at: Place) -> Pull:
+async def _live(reach: Reach, at: PullId) -> Pull:
     return await reach.get(f"/pulls/{at.number}", _PULL)
 
 
-def _fit(live: Pull, at: Place, of: CommentsFetched) -> None:
+def _fit(live: Pull, at: PullId, of: CommentsFetched) -> None:
     rules = of.rules or Policy()
     home = live.head.repo.id if live.head.repo else None
     if live.state != "open":
@@ -115,7 +100,7 @@ def _fit(live: Pull, at: Place, of: CommentsFetched) -> None:
         raise Stopped(Failure.MOVED, f"the head is {live.head.sha} now")
 
 
-async def _here(access: Access, repository: Repository, at: Place, commits: Iterable[str]) -> None:
+async def _here(access: Access, repository: Repository, at: PullId, commits: Iterable[str]) -> None:
     await repository.ensure()
     missing = [commit for commit in commits if not await repository.has(commit)]
     if not missing:

@@ -12,19 +12,20 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from amends.common.delivery import pull_of
 from amends.common.events import Author, Change, Check, Failure, FixPrepared, Judgement, Verdict
 from amends.common.feedback import Feedback
 from amends.common.gate import Altered, Objection, Rules
 from amends.common.gate.hunks import claimed
 from amends.common.git import Repository
-from amends.fixer import standing, suggestions
+from amends.fixer import inventory, suggestions
 from amends.fixer.agent import Around, Run, Stopped, Wanted
 from amends.fixer.attempt import Agent, Attempt, Means
 from amends.fixer.brief import Setting, brief, named
 from amends.fixer.commanded import Commanded
 from amends.fixer.ledger import Ledger, Limits
 from amends.fixer.proof import Checks, Proof, separated
-from amends.fixer.sources import Source, base_branch, contents, place, requirements
+from amends.fixer.sources import Source, base_branch, contents, requirements
 from amends.fixer.tools import Toolbox
 from amends.fixer.workspaces import Workspace
 
@@ -138,7 +139,7 @@ class Work:
         async with self.means.workspaces.ready(loop, self.repository, self.of.base, missing) as workspace:
             self.attempt.notes = workspace.notes
             for one in plan.altered:
-                standing.put(workspace.path, one.path, one.mode or "100644", one.new or b"")
+                inventory.put(workspace.path, one.path, one.mode or "100644", one.new or b"")
             lines = self.attempt.rules.checks
             checks = Checks(self.means.sandbox, lines, self._on_the_base) if lines else None
             proof = Proof(workspace.path, workspace.changes, self.gate, checks, plan.hunks)
@@ -160,7 +161,7 @@ class Work:
         self, workspace: Workspace, plan: Plan, files: Mapping[str, bytes], proof: Proof
     ) -> Sequence[Verdict]:
         rules, budget = self.attempt.rules, self.attempt.rules.budget
-        at = place(self.attempt.event.loop)
+        at = pull_of(self.attempt.event.loop)
         onto = await base_branch(self.means.access, self.repository, at, self.of) if self.means.requirements else None
         agreed, proposed = await requirements(self.repository, self.of, onto, self.means.requirements)
         begin = _REPORT if self.means.outside else Setting.begin

@@ -25,10 +25,10 @@ from amends.common.effects import effect
 from amends.common.gate import Altered
 from amends.common.gate.paths import unfit
 from amends.common.git import Author, Edit, Entry, Repository
-from amends.common.git.repository import size_of
+from amends.common.git.repositories import size_of
 from amends.common.policy import Missing
-from amends.fixer import standing
-from amends.fixer.standing import NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
+from amends.fixer import inventory
+from amends.fixer.inventory import NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
 
 _PLAIN = {"100644", "100755"}
 _KEPT, _ASIDE = ".kept", ".aside"
@@ -70,7 +70,7 @@ class Workspace:
 
     async def changes(self) -> list[Altered]:
         """How the files differ now from the base: what was ignored there is left out, what is no file is in it."""
-        self._seen = await asyncio.to_thread(standing.seen, self.path, self._seen.things, self._quota)
+        self._seen = await asyncio.to_thread(inventory.seen, self.path, self._seen.things, self._quota)
         now = {path: thing for path, thing in self._seen.things.items() if path != ".git"}
         new = [path for path in now if path not in self._tree]
         ignored = await self._repository.ignored(self.base, new, _RUBBISH)
@@ -87,7 +87,7 @@ class Workspace:
         old = await self._repository.read(entry.blob) if entry and entry.mode in _PLAIN else None
         if thing is None:
             return Altered(path, entry.mode if entry else None, old, None, None)
-        new = await asyncio.to_thread(standing.content, self.path, path, thing.mode)
+        new = await asyncio.to_thread(inventory.content, self.path, path, thing.mode)
         return Altered(path, entry.mode if entry else None, old, thing.mode, new)
 
 
@@ -129,7 +129,7 @@ class Workspaces:
     def _left(self, loop: str, workspace: Workspace) -> None:
         """Remember how it is left, so that what somebody does to it from now on can be told from what we did."""
         try:
-            sight = standing.seen(workspace.path, workspace._seen.things, self._quota)  # noqa: SLF001 - one module
+            sight = inventory.seen(workspace.path, workspace._seen.things, self._quota)  # noqa: SLF001 - one module
         except (OSError, TooMuch):
             return  # then all of it counts as somebody else's, and is kept
         self._keep(loop, _Kept(workspace.base, sight, time.time()))
@@ -149,7 +149,7 @@ class Workspaces:
         if kept is None:
             return NOTHING
         try:
-            now = await asyncio.to_thread(standing.seen, path, kept.sight.things, self._quota)
+            now = await asyncio.to_thread(inventory.seen, path, kept.sight.things, self._quota)
         except (TooMuch, OSError) as error:
             return self._moved(loop, f"the workspace cannot be used again ({error})", notes)
         foreign = [path for path, thing in now.things.items() if not _same(thing, kept.sight.things.get(path))]
@@ -168,7 +168,7 @@ class Workspaces:
         for path, thing in now.things.items():
             entry = tree.get(path)
             if thing.mode != STRANGE and not unfit(path) and (entry is None or entry != (thing.mode, thing.blob)):
-                content = await asyncio.to_thread(standing.content, self.path(loop), path, thing.mode)
+                content = await asyncio.to_thread(inventory.content, self.path(loop), path, thing.mode)
                 edits.append(Edit(path, thing.mode, await repository.write(content)))
         edits += [Edit(path, "", None) for path, one in tree.items() if path not in now.things and _is_shown(path, one)]
         made = await repository.write_tree(kept.base, edits)
@@ -192,7 +192,7 @@ class Workspaces:
         wanted = {name: entry for name, entry in tree.items() if _is_shown(name, entry)}
         if len(wanted) > self._quota.files:
             raise TooMuch(f"the repository has {len(wanted)} files, at most {self._quota.files} are taken")
-        await asyncio.to_thread(standing.remove, path, now, {name: entry.mode for name, entry in wanted.items()})
+        await asyncio.to_thread(inventory.remove, path, now, {name: entry.mode for name, entry in wanted.items()})
         missing: dict[str, list[str]] = {}
         things = {name: thing for name, thing in now.things.items() if name in wanted and thing.mode in _PLAIN}
         for name, entry in wanted.items():
@@ -200,12 +200,12 @@ class Workspaces:
             if thing is None or thing.mode not in _PLAIN or thing.blob != entry.blob:
                 missing.setdefault(entry.blob, []).append(name)
             elif thing.mode != entry.mode:
-                things[name] = standing.set_mode(path, name, thing._replace(mode=entry.mode))
+                things[name] = inventory.set_mode(path, name, thing._replace(mode=entry.mode))
         async with aclosing(repository.contents(missing)) as contents:
             async for blob, content in contents:
                 for name in missing[blob]:
-                    things[name] = standing.put(path, name, wanted[name].mode, content)
-        return Sight(things, standing.folders_of(wanted))
+                    things[name] = inventory.put(path, name, wanted[name].mode, content)
+        return Sight(things, inventory.folders_of(wanted))
 
     # --- what we know ------------------------------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class Workspaces:
         try:
             with self._alone(loop):
                 if path.is_dir() and not path.is_symlink():
-                    now = standing.seen(path, kept.sight.things, self._quota)
+                    now = inventory.seen(path, kept.sight.things, self._quota)
                     known = kept.sight.things
                     if now.things.keys() != known.keys() or not all(
                         _same(now.things[one], known[one]) for one in known

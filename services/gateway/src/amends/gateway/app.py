@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from amends.common.answers import Recorder
 from amends.common.bus.link import Link
 from amends.common.bus.reporter import NatsRecorder
+from amends.common.events import Reporter
 from amends.common.github.ourselves import our_accounts
 from amends.common.log import Log
 from amends.common.logs import set_up
@@ -31,7 +32,7 @@ from amends.gateway.server import Server
 from amends.gateway.signatures import Secrets
 
 log = logging.getLogger(__name__)
-SERVICE = "gateway"
+SERVICE: Reporter = "gateway"
 OK, USAGE, UNREACHABLE = 0, 2, 3
 
 

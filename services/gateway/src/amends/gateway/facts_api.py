@@ -10,14 +10,14 @@ from http import HTTPStatus
 
 from amends.common.answers import Already, Refused, Report
 from amends.common.events import AnyFact, ReviewApproved, ReviewRejected
-from amends.common.identity import About, loop_name
+from amends.common.identity import About, PullId, loop_name
 from amends.common.log import LogUnreachable
 from amends.common.redaction import Redactor
 from amends.gateway import asking, exchange
 from amends.gateway.callers import Callers, counted, reaches, unknown
 from amends.gateway.exchange import Answer, Head, Request, Route, later, refusal
 from amends.gateway.payloads import Unreadable
-from amends.gateway.places import Places, Pull
+from amends.gateway.places import Places
 from amends.gateway.reporting import Desk, Outcome
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class FactsApi:
         fact = asking.fact(wanted, token.name, self._now(), self._redacted)
         return await self._recorded(pull, fact, token.name)
 
-    async def _recorded(self, pull: Pull, fact: AnyFact, by: str) -> Answer:
+    async def _recorded(self, pull: PullId, fact: AnyFact, by: str) -> Answer:
         where = About(repo=pull.repo, number=pull.number)
         loop = loop_name(where) or ""
         async with self._turn:

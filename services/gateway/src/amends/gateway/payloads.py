@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, ValidationInfo
+from pydantic import AfterValidator, Field, OnErrorOmit, TypeAdapter, ValidationError, ValidationInfo
 
 from amends.common.github.models import (
     Check,
@@ -33,11 +34,11 @@ class Unreadable(Exception):
     """A body that is not what the event says it is; the message names the field and what is wrong with it."""
 
 
-def _once(key: str, info: ValidationInfo[set[str]]) -> str:
-    seen = info.context
-    if key in seen:
+def _once(key: str, info: ValidationInfo[set[tuple[str | None, str]]]) -> str:
+    place = (info.field_name, key)
+    if place in info.context:
         raise Unreadable(f"the key {key[:60]!a} stands there twice")
-    seen.add(key)
+    info.context.add(place)
     return key
 
 
@@ -47,18 +48,18 @@ class _Inner(Part):
 
 # Parsers keep the first or the last of two equal keys; whoever signed such a body may have meant the other one.
 _Key = Annotated[str, AfterValidator(_once)]
-# Of what a repository has we read these; the others may stand there as they like, and cost no call into Python.
-_Read = Annotated[Literal["id", "full_name", "default_branch", "clone_url"], AfterValidator(_once)]
-_RepositoryKey = Annotated[_Read | str, Field(union_mode="left_to_right")]
-_Value = Annotated[_Inner | Any, Field(union_mode="left_to_right")]
-_OUTLINE: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[_Key, _Value])
+_Outline = dict[_Key, Annotated[_Inner | Any, Field(union_mode="left_to_right")]]
+_OUTLINE: TypeAdapter[dict[str, Any]] = TypeAdapter(_Outline)
+# Of a repository these are read; the other hundred keys cost no call into Python. Omitted is whatever fails, so that
+# nothing may be said inside of it.
+_RepositoryKey = Annotated[OnErrorOmit[Literal["id", "full_name"]], AfterValidator(_once)]
 
 
 class Delivery(Part):
     """What every event has; `repository` is read apart, because all depends on which one it is."""
 
     action: Words = ""
-    raw_repository: Annotated[dict[_RepositoryKey, _Value] | None, Field(alias="repository")] = None
+    raw_repository: Annotated[dict[_RepositoryKey, Any] | None, Field(alias="repository")] = None
     sender: User | None = None
 
 
@@ -138,9 +139,20 @@ def single(body: bytes) -> None:
 
 
 def _read(kind: type[DeliveryT], body: bytes) -> DeliveryT:
-    single(body)
-    delivery: DeliveryT = kind.__pydantic_validator__.validate_json(body, context=set())
+    try:
+        found = _with_single_keys(kind).validator.validate_json(body, context=set())
+    except ValidationError:
+        found = None
+    if isinstance(found, kind):
+        return found
+    delivery: DeliveryT = kind.__pydantic_validator__.validate_json(body, context=set())  # it says what is wrong
     return delivery
+
+
+@cache
+def _with_single_keys(kind: type[Delivery]) -> TypeAdapter[Any]:
+    """Tries both on what was parsed once, which is most of the work; the delivery, if it is one, is what fits best."""
+    return TypeAdapter(_Outline | kind)  # type: ignore[arg-type]  # a type that is made here
 
 
 def repository_of(delivery: Delivery) -> Repository:

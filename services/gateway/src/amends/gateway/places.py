@@ -6,12 +6,12 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from amends.common.envelope import Row, event_of
 from amends.common.events import PolicyChanged
 from amends.common.github.models import Part, Words
-from amends.common.identity import INSTALLATION
+from amends.common.identity import INSTALLATION, PullId
 from amends.common.policy import Overrides
 from amends.common.rows import LoopRow
 from amends.gateway.asking import Reference
@@ -31,13 +31,6 @@ class Shelf(Protocol):
     def resolve(self, reference: str) -> str | None: ...
     def loops(self, status: str | None = None, repo: str | None = None, *, limit: int = 500) -> list[LoopRow]: ...
     def find(self, loop: str, key: str) -> Row | None: ...
-
-
-class Pull(NamedTuple):
-    """A pull request by the numbers that never change."""
-
-    repo: int
-    number: int
 
 
 class Places:
@@ -113,11 +106,11 @@ class Places:
             if state.pull and row.number is not None:
                 yield state.pull.head, row.number
 
-    async def concerned(self, access: Access) -> list[Pull]:
+    async def concerned(self, access: Access) -> list[PullId]:
         """The open pull requests that a change of our access is about."""
         return await asyncio.to_thread(lambda: list(self._concerned(access)))
 
-    def _concerned(self, access: Access) -> Iterator[Pull]:
+    def _concerned(self, access: Access) -> Iterator[PullId]:
         for repo, full_name in access.repositories:
             yield from _pulls(self._open(repo, full_name))
         if access.owner:
@@ -129,14 +122,14 @@ class Places:
         rows = self._shelf.loops(repo=full_name, limit=MOST_LOOPS)
         return [row for row in rows if row.repo == repo and row.status != "done"]
 
-    async def pull(self, said: Reference) -> Pull | None:
+    async def pull(self, said: Reference) -> PullId | None:
         """The pull request of this name; None when nothing of its repository was ever seen."""
         return await asyncio.to_thread(self._pull, said)
 
-    def _pull(self, said: Reference) -> Pull | None:
+    def _pull(self, said: Reference) -> PullId | None:
         loop = self._shelf.resolve(f"{said.full_name}#{said.number}")
         row = self._shelf.loop(loop) if loop else next(iter(self._shelf.loops(repo=said.full_name, limit=1)), None)
-        return None if row is None or row.repo is None else Pull(row.repo, said.number)
+        return None if row is None or row.repo is None else PullId(row.repo, said.number)
 
     async def recorded(self, loop: str, key: str) -> Row | None:
         """The event of this key."""
@@ -153,7 +146,7 @@ class _State(Part):
     pull: _Head | None = None
 
 
-def _pulls(rows: Iterable[LoopRow]) -> Iterator[Pull]:
+def _pulls(rows: Iterable[LoopRow]) -> Iterator[PullId]:
     for row in rows:
         if row.repo is not None and row.number is not None:
-            yield Pull(row.repo, row.number)
+            yield PullId(row.repo, row.number)

@@ -11,11 +11,11 @@ from amends.common.github.sightings import (
     conversation_comment,
     line_comment,
     only_orders,
+    own,
     pull_seen,
     review_body_edited,
     reviewed,
     thread_turned,
-    whose,
 )
 from amends.gateway.found import Found, Sight
 from amends.gateway.payloads import (
@@ -37,7 +37,7 @@ def pull(sight: Sight, delivery: OfPull) -> Found:
 def review(sight: Sight, delivery: OfReview) -> Found:
     pull, review = _its(sight, delivery.pull_request), delivery.review
     stands = pull_seen(pull, sight.full_name)
-    if whose(review, sight.ours).kind == "self":
+    if own(review, sight.ours):
         return sight.of(pull, stands, otherwise="our_own")
     said: list[AnyFact | None]
     match delivery.action:
@@ -58,7 +58,7 @@ def review(sight: Sight, delivery: OfReview) -> Found:
 def review_comment(sight: Sight, delivery: OfReviewComment) -> Found:
     pull, comment = _its(sight, delivery.pull_request), delivery.comment
     stands = pull_seen(pull, sight.full_name)
-    if whose(comment, sight.ours).kind == "self":
+    if own(comment, sight.ours):
         return sight.of(pull, stands, otherwise="our_own")
     if delivery.action == "deleted":
         return sight.of(pull, stands, comment_gone(comment))
@@ -78,7 +78,7 @@ def issue_comment(sight: Sight, delivery: OfIssueComment) -> Found:
     told = delivery.issue.repository_url
     if told and not told.lower().endswith(f"/{sight.full_name.lower()}"):
         raise Unreadable("issue.repository_url: it is not what repository.full_name says")
-    if whose(comment, sight.ours).kind == "self":
+    if own(comment, sight.ours):
         return sight.ignored("our_own")
     if delivery.action == "deleted":
         return sight.of(number, comment_gone(comment))

@@ -9,10 +9,10 @@ from typing import Literal
 
 from amends.common.answers import Already, Answer, Recorded, Recorder, Refused, Report, Unavailable
 from amends.common.events import AnyFact, CommandGiven, PrObserved
-from amends.common.identity import About
+from amends.common.identity import About, PullId
 from amends.common.redaction import Redactor
 from amends.gateway.found import Ignored, Observed
-from amends.gateway.places import Places, Pull
+from amends.gateway.places import Places
 
 _NOT_NOW = frozenset({"busy", "not_ready"})
 
@@ -63,17 +63,17 @@ class Desk:
             case _:
                 return fact
 
-    async def _placed(self, found: Observed) -> list[tuple[Pull, AnyFact]]:
+    async def _placed(self, found: Observed) -> list[tuple[PullId, AnyFact]]:
         if found.access is not None:
             concerned = await self._places.concerned(found.access)
             return [(pull, found.access.fact) for pull in concerned]
         if found.check is not None:
             numbers = await self._places.headed_by(found.repo, found.full_name, found.check.head)
-            return [(Pull(found.repo, number), found.check) for number in numbers]
-        return [(Pull(found.repo, number), fact) for number, fact in found.facts]
+            return [(PullId(found.repo, number), found.check) for number in numbers]
+        return [(PullId(found.repo, number), fact) for number, fact in found.facts]
 
 
-def _report(pull: Pull, fact: AnyFact, actor: str) -> Report:
+def _report(pull: PullId, fact: AnyFact, actor: str) -> Report:
     return Report(fact=fact, version=fact.schema_version, about=About(repo=pull.repo, number=pull.number), actor=actor)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from amends.common import alone
@@ -18,7 +16,7 @@ from amends.common.github.pacing import Rate
 from amends.common.redaction import Redactor
 from amends.common.sections import GitHub
 from amends.common.settings import Settings
-from amends.common.worker import Worker
+from amends.common.working import Working, at_work
 from amends.notifier.mail import MailChannel
 from amends.notifier.slack import SlackChannel
 from amends.notifier.tell import Channel, Knowing, Teller
@@ -27,21 +25,6 @@ from amends.notifier.words import Words
 SERVICE: Reporter = "notifier"
 AT_ONCE = 4  # events in hand, of different pull requests; writes to one installation still go one by one
 _API, _WEB = "https://api.github.com", "https://github.com"
-
-
-@dataclass
-class Notifying:
-    """A notifier, at work."""
-
-    workers: Sequence[Worker]
-    channels: Sequence[str]
-    tasks: list[asyncio.Task[None]] = field(default_factory=list)
-
-    def checks(self) -> dict[str, str]:
-        """What has to be right for it to be of use, one key each."""
-        troubles = [said for worker in self.workers for said in worker.health().values() if said != "ok"]
-        ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
-        return {"notifier": (ended or troubles or ["ok"])[0]}
 
 
 def site(github: GitHub) -> str:
@@ -65,25 +48,20 @@ def useful(settings: Settings) -> bool:
 
 
 @asynccontextmanager
-async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncIterator[Notifying]:
+async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncIterator[Working]:
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
     known, words = settings.notifier, Words(Redactor(settings.secrets), site(settings.github))
     rate = Rate(known.apart_seconds, known.per_minute, known.per_hour)
     if not useful(settings):
         raise Nobody("there is nobody to tell: set github.app_id and its private key, github.token, slack or smtp")
-    client = Client(settings.github, TELLING, rate) if settings.github.known else None
-    teller = Teller(client, recorder, words, frozenset(settings.our_accounts), known.replies)
-    teller.channels, teller.patience = configured(settings), known.patience_seconds
-    workers = [worker(settings, link, SERVICE, teller.tell, recorder) for _ in range(AT_ONCE)]
-    notifier = Notifying(workers, tuple(teller.channels))
-    notifier.tasks += [asyncio.create_task(worker.run()) for worker in workers]
-    try:
-        yield notifier
-    finally:
-        await asyncio.gather(*(worker.stop() for worker in workers))
-        await asyncio.gather(*notifier.tasks, return_exceptions=True)
+    async with AsyncExitStack() as stack:
+        client = Client(settings.github, TELLING, rate) if settings.github.known else None
         if client is not None:
-            await client.__aexit__()
+            await stack.enter_async_context(client)
+        teller = Teller(client, recorder, words, frozenset(settings.our_accounts), known.replies)
+        teller.channels, teller.patience = configured(settings), known.patience_seconds
+        workers = [worker(settings, link, SERVICE, teller.tell, recorder) for _ in range(AT_ONCE)]
+        yield await stack.enter_async_context(at_work(SERVICE, workers))
 
 
 def serve(settings: Settings) -> int:

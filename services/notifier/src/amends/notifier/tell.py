@@ -15,7 +15,7 @@ from typing import Protocol
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from amends.common.answers import Already, Go, Recorded, Recorder, Refused, Stop, Unavailable
+from amends.common.answers import Already, Go, Recorded, Recorder, Refused, Report, Stop, Unavailable
 from amends.common.delivery import Later
 from amends.common.envelope import Event
 from amends.common.events import (
@@ -37,6 +37,7 @@ from amends.common.events import (
 from amends.common.github.client import Client
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.text import clean
+from amends.common.identity import About
 from amends.common.patience import report_until_answered
 from amends.common.situation import Asked, Situation
 from amends.common.worker import RefusedReport, addressed
@@ -125,7 +126,8 @@ class Teller:
         wanted = [one for one in self._wanted(fact, asked.situation) if one not in {*asked.told, *asked.failed}]
         if not wanted:
             why = "everybody has been told" if asked.told else "there is nobody to tell: see `notify` and the settings"
-            await self._report(event, NotifyFailed(of=event.pos, channel=NOBODY, reason=why))
+            failed = NotifyFailed(of=event.pos, channel=NOBODY, reason=why)
+            await self._report(addressed(event, failed))
             return
         waiting: list[Later] = []
         for channel in wanted:
@@ -136,7 +138,7 @@ class Teller:
                 ended(channel, "later")
                 continue
             last = not waiting and channel == wanted[-1]
-            await self._report(event, said.model_copy(update={"last": last}))
+            await self._report(addressed(event, said.model_copy(update={"last": last})))
         if waiting:
             raise min(waiting, key=lambda later: later.delay)
 
@@ -235,7 +237,7 @@ class Teller:
 
         said = await self._say(GITHUB, event, through)
         if not (isinstance(fact, CommandRefused) and fact.reason == "untrusted"):
-            await self._report(event, said)  # what strangers can make us do is no part of the log
+            await self._report(addressed(event, said))  # what strangers can make us do is no part of the log
 
     async def _warn(self, event: Event, fact: PolicyObserved) -> None:
         """A policy file that cannot be used: said on one pull request of its repository."""
@@ -244,10 +246,16 @@ class Teller:
             return
 
         async def through() -> str:
+            await self._chosen(event, asked.situation.loop)
             board = await self._board(event, asked.situation)
             return await board.say(Messages(self._words, asked.situation).bad_policy(fact, event.key, event.loop))
 
-        await self._report(event, await self._say(GITHUB, event, through))
+        await self._report(addressed(event, await self._say(GITHUB, event, through)))
+
+    async def _chosen(self, event: Event, loop: str) -> None:
+        """From now on it is this pull request on which it is told: another would not have what we said here."""
+        fact = NotifyStarted(of=event.pos, channel=GITHUB, run=self.run)
+        await self._report(Report(fact=fact, about=About(loop=loop), cause=event.pos))
 
     def _here(self, now: Situation) -> bool:
         """Whether anything may be said there that nobody waits for."""
@@ -290,14 +298,14 @@ class Teller:
             case Unavailable(detail=detail):
                 raise Later(_AWAY, detail)
 
-    async def _report(self, event: Event, fact: Notified | NotifyFailed) -> None:
-        match await report_until_answered(self._recorder, addressed(event, fact)):
+    async def _report(self, report: Report) -> None:
+        match await report_until_answered(self._recorder, report):
             case Recorded() | Already():
                 return
             case Refused(reason="busy" | "not_ready") as refused:
                 raise Later(refused.until or _AWAY, refused.detail)
             case Refused() as refused:
-                raise RefusedReport(f"{fact.type}: {refused.reason}: {refused.detail}")
+                raise RefusedReport(f"{report.fact.type}: {refused.reason}: {refused.detail}")
             case Unavailable() as unavailable:
                 raise Later(_AWAY, unavailable.detail)
 

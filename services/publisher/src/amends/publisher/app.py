@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from amends.common import alone
@@ -13,14 +12,14 @@ from amends.common.answers import Recorder, Report
 from amends.common.bus.link import Link
 from amends.common.bus.work import worker
 from amends.common.envelope import Event
-from amends.common.events import AnyFact, CycleFinished, FixPushed, PushRequested, Reporter
+from amends.common.events import AnyFact, ChecksRequested, PushRequested, Reporter, ResolveRequested
 from amends.common.git import Access, GitMissing, Repositories
 from amends.common.git.process import executable
 from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
 from amends.common.github.auth import PUBLISHING, PUSHING, WATCHING
 from amends.common.github.client import Client, Nobody
 from amends.common.settings import Settings
-from amends.common.worker import Worker
+from amends.common.working import Working, at_work
 from amends.publisher.push import Publisher
 from amends.publisher.resolve import Resolver
 from amends.publisher.watch import Watcher
@@ -42,26 +41,12 @@ class Answers:
         match event.fact:
             case PushRequested():
                 return await self.publisher.publish(event)
-            case FixPushed():
+            case ChecksRequested():
                 return await self.watcher.watch(event)
-            case CycleFinished():
+            case ResolveRequested():
                 return await self.resolver.resolve(event)
             case _:
                 return []
-
-
-@dataclass
-class Publishing:
-    """A publisher, at work."""
-
-    workers: Sequence[Worker]
-    tasks: list[asyncio.Task[None]] = field(default_factory=list)
-
-    def checks(self) -> dict[str, str]:
-        """What has to be right for it to be of use."""
-        troubles = [said for worker in self.workers for said in worker.health().values() if said != "ok"]
-        ended = [repr(task.exception()) for task in self.tasks if task.done() and not task.cancelled()]
-        return {"publisher": (ended or troubles or ["ok"])[0]}
 
 
 def answers(settings: Settings, client: Client, watching: Client, recorder: Recorder) -> Answers:
@@ -81,22 +66,14 @@ def tidy(settings: Settings, handling: Answers) -> Tidying:
 
 
 @asynccontextmanager
-async def publishing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Publishing]:
+async def publishing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Working]:
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
     executable()
     async with Client(settings.github, PUBLISHING) as client, Client(settings.github, WATCHING) as watching:
         handling = answers(settings, client, watching, recorder)
         workers = [worker(settings, link, SERVICE, handling.answer, recorder) for _ in range(AT_ONCE)]
-        working = Publishing(workers)
-        working.tasks += [asyncio.create_task(worker.run()) for worker in workers]
-        tidying = asyncio.create_task(tidy(settings, handling).run())
-        working.tasks.append(tidying)
-        try:
+        async with at_work(SERVICE, workers, tidy(settings, handling).run()) as working:
             yield working
-        finally:
-            tidying.cancel()
-            await asyncio.gather(*(worker.stop() for worker in workers))
-            await asyncio.gather(*working.tasks, return_exceptions=True)
 
 
 def serve(settings: Settings) -> int:

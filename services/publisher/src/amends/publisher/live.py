@@ -12,6 +12,7 @@ from amends.common.github.errors import Missing, Torn
 from amends.common.github.models import Part, Pull
 from amends.common.github.names import is_branch
 from amends.common.github.sightings import pull_seen
+from amends.common.identity import PullId
 
 _SOON = 30.0
 _PULL = TypeAdapter(Pull)
@@ -32,13 +33,6 @@ class Branch(Part):
     protected: bool = False
 
 
-class Place(NamedTuple):
-    """A pull request."""
-
-    repo: int
-    number: int
-
-
 class Live(NamedTuple):
     """A pull request as it was just read."""
 
@@ -49,7 +43,7 @@ class Live(NamedTuple):
 _BRANCH = TypeAdapter(Branch)
 
 
-async def seen(reach: Reach, at: Place) -> Live:
+async def seen(reach: Reach, at: PullId) -> Live:
     """How it stands."""
     pull = (await reach.get(f"/pulls/{at.number}", _PULL)).whole
     standing = pull_seen(pull, reach.place.full_name)
@@ -58,7 +52,7 @@ async def seen(reach: Reach, at: Place) -> Live:
     return Live(pull, standing)
 
 
-async def pushable(reach: Reach, at: Place, live: Live, head_ref: str) -> None:
+async def pushable(reach: Reach, at: PullId, live: Live, head_ref: str) -> None:
     """Nothing, if its branch may be pushed to; what a policy may allow (a draft) is for others to say."""
     pull = live.pull
     if isinstance(live.standing, PrClosed):

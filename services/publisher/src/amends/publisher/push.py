@@ -17,7 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from amends.common.answers import Go, Recorder, Report, Stop, Unavailable
-from amends.common.delivery import Later, Never
+from amends.common.delivery import Later, Never, pull_of
 from amends.common.envelope import Event
 from amends.common.events import AccessChanged, AnyFact, Failure, FixPushed, Judgement, PushRefused, PushRequested
 from amends.common.gate import Altered, Rules, examined, hunks
@@ -35,16 +35,16 @@ from amends.common.git import (
     Repository,
     Unknown,
 )
-from amends.common.git.remotely import Broken, NoRef, Unsafe
-from amends.common.git.repository import broken
+from amends.common.git.remotely import Broken, NoRef, Unsafe, broken
 from amends.common.github.client import Client
 from amends.common.github.errors import Denied, Missing
+from amends.common.identity import PullId
 from amends.common.patience import report_until_answered
 from amends.common.sections import Publisher as Section
 from amends.common.worker import addressed
 from amends.publisher import measures
 from amends.publisher.changeset import Malformed, altered
-from amends.publisher.live import Live, Place, Refused, pushable, seen
+from amends.publisher.live import Live, Refused, pushable, seen
 from amends.publisher.message import Home, fixed, key_of, message
 
 log = logging.getLogger(__name__)
@@ -60,21 +60,13 @@ class Superseded(Exception):
     """Somebody else answers this request, or nobody needs to."""
 
 
-def place(loop: str) -> Place:
-    """The pull request that a loop follows."""
-    repo, kind, *rest = loop.split("-")
-    if kind != "pr":
-        raise Never(f"{loop} follows no pull request")
-    return Place(int(repo), int(rest[0]))
-
-
 @dataclass(frozen=True)
 class Job:
     """One request with all that it is about."""
 
     event: Event
     request: PushRequested
-    at: Place
+    at: PullId
     repository: Repository
 
     @property
@@ -110,7 +102,7 @@ class Publisher:
         request, began = event.fact, time.monotonic()
         if not isinstance(request, PushRequested):
             raise Never(f"{event.type} asks for no push")
-        at = place(event.loop)
+        at = pull_of(event.loop)
         job = Job(event, request, at, self.repositories.of(at.repo))
         try:
             async with job.repository.used():
@@ -134,7 +126,7 @@ class Publisher:
         try:
             return await self._published(job)
         except (Broken, GitFailed) as error:
-            if not isinstance(error, Broken) and not broken(error):
+            if not broken(error):
                 raise
             await job.repository.renew(str(error))
         return await self._published(job)
@@ -345,10 +337,7 @@ class Publisher:
 
     def _pushed(self, job: Job, made: Made, *, adopted: bool = False) -> FixPushed:
         items = fixed(job.request)
-        ci = job.request.ci_seconds
-        return FixPushed(
-            n=job.request.n, sha=made.sha, items=items, adopted=adopted, wrote=made.wrote, ci_seconds=ci
-        )  # fmt: skip
+        return FixPushed(n=job.request.n, sha=made.sha, items=items, adopted=adopted, wrote=made.wrote)
 
 
 def _written(changes: Sequence[Altered]) -> tuple[str, ...]:

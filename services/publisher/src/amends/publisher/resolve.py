@@ -1,4 +1,4 @@
-"""Answers `cycle.finished(pushed)`: resolves the threads whose items are fixed, while the fix is in the live head."""
+"""Answers `resolve.requested`: resolves the threads whose items are fixed, while the fix is in the live head."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from amends.common.answers import Go, Report, Stop, Unavailable
-from amends.common.delivery import Later
+from amends.common.answers import Go, Stop, Unavailable
+from amends.common.delivery import Later, Never, pull_of
 from amends.common.envelope import Event
-from amends.common.events import AnyFact, CycleFinished, Judgement, PrClosed, ThreadResolved
+from amends.common.events import PrClosed, ResolveFinished, ResolveRequested
 from amends.common.gate.hunks import claimed
 from amends.common.git import Remote
 from amends.common.git.remotely import NoRef
 from amends.common.github.client import Reach
 from amends.common.github.errors import Denied, Missing, Torn
 from amends.common.github.models import Known, Part
+from amends.common.identity import PullId
 from amends.publisher import measures
-from amends.publisher.live import Place, seen
-from amends.publisher.push import Publisher, place
+from amends.publisher.live import seen
+from amends.publisher.push import Publisher
 
 log = logging.getLogger(__name__)
 _SOON = 30.0
 _MOST_PAGES = 100
-Said = AnyFact | Report
 Fixed = Mapping[int, tuple[str, ...]]  # threads by their root comment, with the hunks that serve them
 _LIST = """
 query Threads($owner: String!, $name: String!, $number: Int!, $after: String) {
@@ -70,54 +70,59 @@ class Resolver:
 
     publisher: Publisher
 
-    async def resolve(self, event: Event) -> Sequence[Said]:
-        """The facts that tell what was resolved."""
-        finished = event.fact
-        if not isinstance(finished, CycleFinished) or finished.outcome != "pushed" or not finished.resolve:
-            return []
+    async def resolve(self, event: Event) -> Sequence[ResolveFinished]:
+        """The fact that tells which are resolved: nobody is left to do more."""
+        request = event.fact
+        if not isinstance(request, ResolveRequested):
+            raise Never(f"{event.type} asks for no threads")
         fixed = {
             int(one.item.removeprefix("thread/")): tuple(one.hunks)
-            for one in finished.verdicts
-            if one.judgement is Judgement.FIXED and one.item.removeprefix("thread/").isdecimal()
+            for one in request.verdicts
+            if one.item.removeprefix("thread/").isdecimal()
         }
-        if not fixed or not await self._may(event):
-            return []
-        at = place(event.loop)
         try:
-            return await self._resolved(event, at, finished.sha, fixed)
+            roots = await self._resolved(event, pull_of(event.loop), request.sha, fixed)
         except (Missing, Denied):  # gone, or not ours to resolve: the threads say themselves that they are open
-            return []
+            roots = ()
+        return [ResolveFinished(n=request.n, roots=roots)]
 
     async def _may(self, event: Event) -> bool:
         match await self.publisher.recorder.may(event.pos):
             case Go():
                 return True
-            case Stop(reason="comments_per_hour" | "paused" as reason):
+            case Stop(reason="paused" as reason):
                 raise Later(_SOON, reason)
             case Stop():
                 return False
             case Unavailable(detail=detail):
                 raise Later(_SOON, detail)
 
-    async def _resolved(self, event: Event, at: Place, sha: str, fixed: Fixed) -> Sequence[Said]:
+    async def _resolved(self, event: Event, at: PullId, sha: str, fixed: Fixed) -> tuple[int, ...]:
+        if not await self._may(event):
+            return ()
         reach = await self.publisher.client.repository(at.repo)
         live = await seen(reach, at)
         if isinstance(live.standing, PrClosed):
-            return []
+            return ()
         standing = await self._standing(at, live.pull.head.ref, sha, fixed)
-        told: list[Said] = []
+        found: list[int] = []
         async for thread in _threads(reach, at):
             root = thread.comments.nodes[0].fullDatabaseId if thread.comments.nodes else 0
-            if root in standing and not thread.isResolved and await self._may(event):
-                _, errors = await reach.query(_RESOLVE, thread=thread.id)
-                if errors:  # not there any more, or not ours to resolve: people see that it is open
-                    log.info("a thread was not resolved", extra={"root": root, "error": str(errors[0])[:200]})
-                else:
-                    told.append(ThreadResolved(root=root))
-        measures.resolved(len(told))
-        return told
+            if root in standing and (thread.isResolved or await self._resolves(event, reach, thread.id)):
+                found.append(root)
+        return tuple(found)
 
-    async def _standing(self, at: Place, branch: str, sha: str, fixed: Fixed) -> set[int]:
+    async def _resolves(self, event: Event, reach: Reach, thread: str) -> bool:
+        if not await self._may(event):
+            return False
+        _, errors = await reach.query(_RESOLVE, thread=thread)
+        if errors:  # not there any more, or not ours to resolve: people see that it is open
+            log.info("a thread was not resolved", extra={"node": thread, "error": str(errors[0])[:200]})
+            return False
+        measures.resolved(1)
+        return True
+
+    async def _standing(self, at: PullId, branch: str, sha: str, fixed: Fixed) -> set[int]:
         """The threads whose fix is in the live head, untouched since."""
         repository = self.publisher.repositories.of(at.repo)
         ours = f"refs/amends/heads/{at.number}"
@@ -137,7 +142,7 @@ class Resolver:
         return {root for root, hunks in fixed.items() if touched.isdisjoint(claimed(hunk).path for hunk in hunks)}
 
 
-async def _threads(reach: Reach, at: Place) -> AsyncIterator[_Thread]:
+async def _threads(reach: Reach, at: PullId) -> AsyncIterator[_Thread]:
     after: str | None = None
     for _ in range(_MOST_PAGES):
         data, errors = await reach.query(_LIST, number=at.number, after=after)

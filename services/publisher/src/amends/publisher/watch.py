@@ -1,4 +1,4 @@
-"""Answers `fix.pushed`: whether checks have begun for the commit, some time after it; if none has, a human has to know.
+"""Answers `checks.requested`: whether checks have begun for a commit of ours; if none has, a human has to know.
 
 A forge starts nothing for some who push (a token of a workflow, a first-time contributor), and says nothing about it.
 """
@@ -12,18 +12,17 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from amends.common.delivery import Later
+from amends.common.delivery import Never, pull_of
 from amends.common.envelope import Event
-from amends.common.events import ChecksFinished, FixPushed, PrClosed
+from amends.common.events import ChecksCounted, ChecksRequested, PrClosed
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.models import Check, Many, Part, Status, Words
 from amends.common.github.sightings import check_name
-from amends.publisher.live import Live, Place, seen
-from amends.publisher.push import place
+from amends.common.identity import PullId
+from amends.publisher.live import Live, seen
 
 log = logging.getLogger(__name__)
-_SECOND = 1_000_000
 _MOST = 20
 ANY = "any"  # the name of the check when none is required and none began
 
@@ -61,7 +60,7 @@ class _Rule(Part):
 class Pushed(NamedTuple):
     """What was pushed, and where."""
 
-    at: Place
+    at: PullId
     sha: str
 
 
@@ -75,36 +74,29 @@ class Watcher:
 
     client: Client
 
-    async def watch(self, event: Event) -> Sequence[ChecksFinished]:
-        """The checks that should have begun and did not; raises Later until it is time to look."""
-        fact = event.fact
-        if not isinstance(fact, FixPushed) or not fact.ci_seconds:
-            return []
-        reach = await self.client.repository(place(event.loop).repo)
-        left = event.time / _SECOND + fact.ci_seconds - reach.now
-        if left > 0:
-            raise Later(left, "checks may still begin")
+    async def watch(self, event: Event) -> Sequence[ChecksCounted]:
+        """The checks that should have begun and did not."""
+        request = event.fact
+        if not isinstance(request, ChecksRequested):
+            raise Never(f"{event.type} asks for no checks")
+        at = pull_of(event.loop)
         try:
-            return await self._missing(reach, Pushed(place(event.loop), fact.sha))
+            missing = await self._missing(await self.client.repository(at.repo), Pushed(at, request.sha))
         except (Missing, Denied) as error:
             log.info("whether checks began cannot be seen", extra={"loop": event.loop, "error": str(error)[:200]})
-            return []
+            missing = []
+        return [ChecksCounted(n=request.n, missing=tuple(missing))]
 
-    async def _missing(self, reach: Reach, pushed: Pushed) -> Sequence[ChecksFinished]:
+    async def _missing(self, reach: Reach, pushed: Pushed) -> Sequence[str]:
         live = await seen(reach, pushed.at)
         if isinstance(live.standing, PrClosed) or live.pull.head.sha != pushed.sha:
             return []
         began = await _began(reach, pushed.sha)
         required = await _required(reach, live)
         if required:
-            missing = sorted(required - began)[:_MOST]
-        else:
-            # With nothing required, it is the base branch that shows whether anything should have begun.
-            missing = [] if began or not await _began(reach, live.pull.base.sha) else [ANY]
-        return [
-            ChecksFinished(name=check_name(name), head=pushed.sha, conclusion="none_started", required=bool(required))
-            for name in missing
-        ]
+            return [check_name(name) for name in sorted(required - began)[:_MOST]]
+        # With nothing required, it is the base branch that shows whether anything should have begun.
+        return [] if began or not await _began(reach, live.pull.base.sha) else [ANY]
 
 
 async def _began(reach: Reach, sha: str) -> set[str]:

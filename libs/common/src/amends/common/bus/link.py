@@ -16,6 +16,7 @@ from nats.errors import Error as NatsError
 from amends.common.bus.client import SturdyClient
 
 SECONDS = 5.0  # how long a request waits unless it says otherwise
+_DRAINING = 2.0
 _DENIED = re.compile(r'permissions violation for (publish|subscription) to "([^"]*)"')
 
 
@@ -190,10 +191,10 @@ def status(message: Msg) -> str:
     return "" if message.data or not message.headers else message.headers.get("Status", "")
 
 
-async def drained(subscription: Subscription, seconds: float = 2.0) -> None:
+async def drained(subscription: Subscription) -> None:
     """Tell the server that no more is wanted, and let what is on its way arrive."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(_DRAINING):
             await subscription.drain()  # type: ignore[no-untyped-call]  # nats-py
     except (TimeoutError, NatsError):
         pass  # without a server nothing more comes

@@ -51,11 +51,6 @@ class Requests:
         """Whether requests may reach us now."""
         return self._broker is not None
 
-    @property
-    def in_hand(self) -> int:
-        """How many requests are being answered."""
-        return len(self._in_hand)
-
     def health(self) -> str:
         """`ok`, or why nobody reaches us."""
         if self._broker is None:

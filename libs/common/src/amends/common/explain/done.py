@@ -21,6 +21,7 @@ from amends.common.events import (
     NotifyFailed,
     PushRefused,
     PushRequested,
+    ResolveFinished,
     ReviewRequested,
     Verdict,
 )
@@ -76,6 +77,8 @@ class Done:
             case ReviewRequested() as fact:
                 names = ", ".join(reviewer.login or reviewer.account for reviewer in fact.reviewers)
                 return f"asked to look again: {names}", f"{fact.sha[:7]} answers all they raised", ""
+            case ResolveFinished(roots=roots) as fact if roots:
+                return f"threads were resolved: {len(roots)}", f"the fixes of cycle {fact.n} are in the head", ""
             case Escalated() as fact:
                 why = escalation(fact.reason).means + (f": {fact.detail}" if fact.detail else "")
                 return f"a human was asked for ({fact.reason})", why, self._then(event).limits(fact.reason)

@@ -8,16 +8,16 @@ from amends.common.loop import Loop
 from amends.common.policy import Policy
 from amends.common.standing import Status, rejections, requests, timers
 
-# What a wait is for, by the first word of its timer's name; deadlines belong to the request that they bound.
+# What is waited for, by the first word of its timer's name; deadlines belong to the request that they bound.
 _WAITS = {"settle": "nobody adds feedback for a while", "retry": "the next attempt begins"}
 
 
 def turns(loop: Loop, policy: Policy, status: Status) -> list[Turn]:
     """Everybody the loop waits for, the one that matters most first."""
     waits = [
-        Turn("time", _WAITS.get(timer.name.partition("/")[0], timer.name), timer.due)
+        Turn("time", why, timer.due)
         for timer in timers(loop, policy)
-        if not timer.deadline
+        if (why := _WAITS.get(timer.name.partition("/")[0]))
     ]
     owed = [Turn(request.service, _owed(loop, request.pos), request.due) for request in requests(loop, policy)]
     people = _people(loop, policy, status)
@@ -27,7 +27,8 @@ def turns(loop: Loop, policy: Policy, status: Status) -> list[Turn]:
 def _owed(loop: Loop, pos: int) -> str:
     cycle = loop.cycle
     if ask := loop.asks.get(pos):
-        return f"tells people about {ask.fact.type} ({pos})"
+        done = "tells people about" if ask.fact.service == "notifier" else "answers"
+        return f"{done} {ask.fact.type} ({pos})"
     if cycle and cycle.push and cycle.push.mark.pos == pos:
         return f"answers push.requested ({pos})"
     if cycle and cycle.fetched and cycle.fetched.pos == pos:

@@ -2,21 +2,11 @@
 
 from amends.common.git.access import Access
 from amends.common.git.askpass import Remote
+from amends.common.git.objects import Author, Commit, Edit, Entry, TooLarge
 from amends.common.git.process import GitFailed, GitMissing, version
-from amends.common.git.repository import (
-    Author,
-    Commit,
-    Edit,
-    Entry,
-    Moved,
-    Push,
-    Pushed,
-    Rejected,
-    Repositories,
-    Repository,
-    TooLarge,
-    Unknown,
-)
+from amends.common.git.pushing import Moved, Push, Pushed, Rejected, Unknown
+from amends.common.git.repositories import Repositories
+from amends.common.git.repository import Repository
 
 __all__ = [
     "Access",

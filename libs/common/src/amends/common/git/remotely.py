@@ -43,11 +43,11 @@ def meant(failed: GitFailed) -> Exception:
         return Missing(words[-300:])
     if "fsck error" in words:
         return Unsafe("fetch", failed.code, words.encode())
-    if is_broken(failed):
+    if broken(failed):
         return Broken(words[-300:])
     return Down(_AGAIN, f"git could not reach GitHub: {words[-300:]}")
 
 
-def is_broken(failed: GitFailed) -> bool:
-    """Whether it is our own copy that is damaged."""
-    return _BROKEN.search(failed.words) is not None
+def broken(error: Exception) -> bool:
+    """Whether this says that our own copy is damaged."""
+    return isinstance(error, Broken) or (isinstance(error, GitFailed) and _BROKEN.search(error.words) is not None)

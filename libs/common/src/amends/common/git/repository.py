@@ -14,17 +14,16 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 from amends.common.effects import effect
 from amends.common.git import askpass
 from amends.common.git.askpass import Remote
+from amends.common.git.objects import Author, Commit, Edit, Entry, TooLarge
 from amends.common.git.process import SECONDS, Call, Done, GitFailed, run, started
-from amends.common.git.remotely import is_broken, meant
+from amends.common.git.pushing import Push, Rejected, Unknown, outcome
+from amends.common.git.remotely import meant
 from amends.common.github.errors import Down
 
 _ZERO = "0" * 40
@@ -34,105 +33,6 @@ _PAUSE = 0.02
 _BUNCH = 512  # names that are asked for at once
 _MONTH = 30 * 86_400
 _FETCHED = ("refs/amends/heads", "refs/amends/bases", "refs/amends/made", "refs/amends/pull")
-
-
-class TooLarge(Exception):
-    """More than may be held in memory or on disk for one repository."""
-
-
-class Entry(NamedTuple):
-    """What a tree has at a path."""
-
-    mode: str
-    blob: str
-
-
-class Edit(NamedTuple):
-    """What a commit changes at a path: a blob that is in the repository, or none to remove it."""
-
-    path: str
-    mode: str
-    blob: str | None
-
-
-class Author(NamedTuple):
-    """In whose name and when."""
-
-    name: str
-    email: str
-    when: datetime
-
-
-class Commit(NamedTuple):
-    """A commit as it was found."""
-
-    sha: str
-    parents: tuple[str, ...]
-    trailers: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Pushed:
-    """The branch is at the commit now."""
-
-
-@dataclass(frozen=True)
-class Moved:
-    """The branch is not where it was expected, or not there: nothing was written."""
-
-    detail: str
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """The other side does not take it."""
-
-    detail: str
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """It was not heard what became of it: look before doing anything else."""
-
-    detail: str
-
-
-Push = Pushed | Moved | Rejected | Unknown
-
-
-class Repositories:
-    """All repositories of one service, in one directory that is its own."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root.absolute()
-
-    def of(self, repo: int) -> Repository:
-        """The one with this number on GitHub."""
-        return Repository(self._root / f"{repo}.git")
-
-    def all(self) -> dict[int, Repository]:
-        """Those that are here, by number, the one that was used longest ago first."""
-        folders = [one for one in self._root.glob("*.git") if one.stem.isdecimal()]
-        return {int(one.stem): Repository(one) for one in sorted(folders, key=lambda one: Repository(one).last_used)}
-
-    def size(self) -> int:
-        """How many bytes all of it takes, with what was set aside because it was broken."""
-        return size_of(self._root)
-
-    async def collect(self, most: int) -> list[int]:
-        """Remove copies, the one that was used longest ago first, until all together have `most` bytes.
-
-        One that somebody uses stays, and one that holds what was set aside for a human: that is nowhere else.
-        """
-        total, removed = await asyncio.to_thread(self.size), list[int]()
-        for repo, repository in self.all().items():
-            if total <= most:
-                break
-            size = await asyncio.to_thread(size_of, repository.folder)
-            if await repository.remove():
-                total -= size
-                removed.append(repo)
-        return removed
 
 
 class Repository:
@@ -301,9 +201,9 @@ class Repository:
         done = await self._git("merge-base", one, other, expected=(0, 1))
         return done.out.decode().strip() or None
 
-    async def trailed(self, base: str, head: str, name: str) -> Sequence[Commit]:
-        """The commits of `head` that `base` lacks, newest first, with their trailers of this name."""
-        form = f"%H%x00%P%x00%(trailers:key={name},valueonly,separator=%x01)%x00"
+    async def trailed(self, base: str, head: str) -> Sequence[Commit]:
+        """The commits of `head` that `base` lacks, newest first, with the keys in their trailers."""
+        form = "%H%x00%P%x00%(trailers:key=Amends-Key,valueonly,separator=%x01)%x00"
         done = await self._git("log", "-z", f"--format=tformat:{form}", f"{base}..{head}", "--")
         parts = done.out.decode(errors="replace").split("\0")
         lines = zip(parts[0::4], parts[1::4], parts[2::4], strict=False)
@@ -313,9 +213,9 @@ class Repository:
             if sha.strip()
         ]
 
-    async def find_trailer(self, base: str, head: str, key: str, name: str = "Amends-Key") -> str | None:
+    async def find_trailer(self, base: str, head: str, key: str) -> str | None:
         """The commit of `head`, and not of `base`, that carries this key."""
-        return next((one.sha for one in await self.trailed(base, head, name) if key in one.trailers), None)
+        return next((one.sha for one in await self.trailed(base, head) if key in one.trailers), None)
 
     async def conflicts(self, ours: str, theirs: str) -> Sequence[str]:
         """The paths that would conflict if the two were merged."""
@@ -429,7 +329,7 @@ class Repository:
             )
         except Down as down:
             return Unknown(str(down))
-        return _outcome(done)
+        return outcome(done)
 
     async def _remotely(
         self, remote: Remote, *arguments: str, expected: Sequence[int] = (0,), settings: Sequence[str] = ()
@@ -457,31 +357,10 @@ class Repository:
         return await run(Call(self.folder, arguments, data, settings, environment, seconds, expected))
 
 
-def broken(error: Exception) -> bool:
-    """Whether this says that our own copy is damaged."""
-    return isinstance(error, GitFailed) and is_broken(error)
-
-
 def _holds_aside(folder: Path) -> bool:
     packed = folder / "packed-refs"
     named = packed.read_bytes() if packed.exists() else b""
     return (folder / "refs/amends/aside").exists() or b" refs/amends/aside/" in named
-
-
-def size_of(folder: Path) -> int:
-    """How many bytes stand below a folder; what goes away meanwhile is nothing."""
-    total, folders = 0, [folder]
-    while folders:
-        try:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(Path(entry.path))
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except OSError:
-            continue
-    return total
 
 
 def _taken(lock: int, how: int = fcntl.LOCK_EX) -> bool:
@@ -524,19 +403,3 @@ def _index_line(edit: Edit) -> bytes:
     if edit.blob is None:
         return f"0 {_ZERO}\t".encode() + path + b"\0"
     return f"{edit.mode} {edit.blob}\t".encode() + path + b"\0"
-
-
-_STALE = ("(stale info)", "(fetch first)", "(non-fast-forward)", "(remote ref updated since checkout)")
-
-
-def _outcome(done: Done) -> Push:
-    said = done.out.decode(errors="replace")
-    words = f"{said}\n{done.err.decode(errors='replace')}".strip()[-1_000:]
-    ref = next((line for line in said.splitlines() if line[:1] in {"!", "=", " ", "+", "*"} and "\t" in line), "")
-    if done.code == 0 and ref[:1] in {" ", "="}:
-        return Pushed()
-    if any(mark in ref for mark in _STALE):
-        return Moved(ref.rpartition("\t")[2])
-    if "[remote rejected]" in ref or "[rejected]" in ref:
-        return Rejected(words)
-    return Unknown(words)

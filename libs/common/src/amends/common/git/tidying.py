@@ -14,7 +14,7 @@ from prometheus_client import Counter, Gauge
 
 from amends.common.events import Reporter
 from amends.common.git.process import GitFailed
-from amends.common.git.repository import Repositories
+from amends.common.git.repositories import Repositories
 from amends.common.metrics import REGISTRY
 
 log = logging.getLogger(__name__)

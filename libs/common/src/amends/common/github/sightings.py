@@ -49,6 +49,10 @@ class Ours:
     alone: frozenset[int] = frozenset()
     shared: frozenset[int] = frozenset()
 
+    def wrote(self, user: User, text: str) -> bool:
+        """Whether these words of this account are ours."""
+        return user.id in self.alone or (user.id in self.shared and text.lstrip().startswith(MARK))
+
 
 NOBODY = Ours()
 
@@ -58,7 +62,7 @@ def author(user: User | None, ours: Ours = NOBODY, text: str = "") -> Author:
     if user is None:
         return Author(id=0, kind="ghost")
     login = user.login if is_login(user.login) else ""
-    if user.id in ours.alone or (user.id in ours.shared and text.lstrip().startswith(MARK)):
+    if ours.wrote(user, text):
         return Author(id=user.id, login=login, kind="self")
     return Author(id=user.id, login=login, kind="bot" if user.type.lower() == "bot" else "user")
 
@@ -66,6 +70,11 @@ def author(user: User | None, ours: Ours = NOBODY, text: str = "") -> Author:
 def whose(said: Speech, ours: Ours = NOBODY) -> Author:
     """Whose words these are."""
     return author(said.user, ours, said.body)
+
+
+def own(said: Speech, ours: Ours) -> bool:
+    """Whether these words are ours."""
+    return said.user is not None and ours.wrote(said.user, said.body)
 
 
 # --- pull requests -------------------------------------------------------------------------------------------------
@@ -179,9 +188,11 @@ def comment_gone(comment: ReviewComment | IssueComment) -> CommentDeleted:
 
 def commanded(said: Speech, ours: Ours = NOBODY) -> CommandGiven | None:
     """The command in a comment or a review by a person, if there is one; whether he may give it is checked later."""
-    who = whose(said, ours)
-    order = order_in(said.body) if who.kind == "user" else None
+    order = order_in(said.body)
     if order is None:
+        return None
+    who = whose(said, ours)
+    if who.kind != "user":
         return None
     kind = {ReviewComment: "thread", IssueComment: "comment", Review: "review"}[type(said)]
     return CommandGiven(id=f"{kind}-{said.id}", name=order.name, text=order.text, author=who)

@@ -12,6 +12,7 @@ from amends.common.github.limits import wait_said
 
 MOST_BYTES = 32 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
+_AT_ONCE = 16
 
 
 class Origin(NamedTuple):
@@ -42,9 +43,9 @@ def _port(url: httpx.URL) -> int | None:
 class GuardedTransport(httpx.AsyncBaseTransport):
     """One pool of connections for the life of a process; clients come and go on top of it."""
 
-    def __init__(self, allowed: Iterable[str], connections: int = 16) -> None:
+    def __init__(self, allowed: Iterable[str]) -> None:
         self._allowed = tuple(Origin.of(url) for url in allowed)
-        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=60)
+        limits = httpx.Limits(max_connections=_AT_ONCE, max_keepalive_connections=_AT_ONCE, keepalive_expiry=60)
         self._pool = httpx.AsyncHTTPTransport(limits=limits, retries=0)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

@@ -42,11 +42,12 @@ AT = EVENTS.where(events.c.pos == bindparam("pos"))
 KEYED = EVENTS.where(events.c.loop == bindparam("loop"), events.c.key == bindparam("key"))
 BLOBS = select(blobs.c.sha).where(blobs.c.sha.in_(bindparam("shas", expanding=True)))
 Asked = TypeVar("Asked")
+_PORTION = 400
 
 
-def portions(asked: Sequence[Asked], size: int = 400) -> Iterator[Sequence[Asked]]:
+def portions(asked: Sequence[Asked]) -> Iterator[Sequence[Asked]]:
     """`asked` in pieces that a statement can hold: SQLite allows it so many variables, two for each."""
-    return (asked[start : start + size] for start in range(0, len(asked), size))
+    return (asked[start : start + _PORTION] for start in range(0, len(asked), _PORTION))
 
 
 def known_blobs(connection: Connection, shas: Sequence[str]) -> set[str]:

@@ -66,7 +66,6 @@ class Application:
     async def _answer(self, request: Request, receive: Receive, send: Send, *, crowded: bool) -> None:
         asked = Asked(request, self.world.clock.now())
         fault = self.faults.take(*self._seen_as(request))
-        asked.faulty = fault is not None
         self.journal.start(asked)
         started = time.monotonic()
         if delay := self.latency + (fault.delay if fault else 0.0):

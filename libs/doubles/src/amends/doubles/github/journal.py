@@ -21,7 +21,6 @@ class Asked:
     operation: str = ""
     status: int = 0
     seconds: float = 0.0
-    faulty: bool = False
 
     @property
     def method(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from amends.doubles.github.acts.words import REACTIONS
-from amends.doubles.github.caller import Need, at_least
+from amends.doubles.github.caller import at_least
 from amends.doubles.github.clock import maybe_stamp, stamp
 from amends.doubles.github.graphql.connections import Page, connection, page
 from amends.doubles.github.graphql.fields import Arguments, Asking, Fields, add
@@ -18,7 +18,6 @@ from amends.doubles.github.state.talk import Comment, Issue, IssueComment, Pull,
 CONTENTS = dict(
     zip(REACTIONS, ("THUMBS_UP", "THUMBS_DOWN", "LAUGH", "CONFUSED", "HEART", "HOORAY", "ROCKET", "EYES"), strict=True)
 )
-WRITE = Need("pull_requests", "write", "write")
 
 
 def said_of(one: Comment | IssueComment | Review | Issue | Pull) -> Said:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from amends.doubles.github.acts import threads as acts
-from amends.doubles.github.acts.words import react, unreact
-from amends.doubles.github.refusal import Refused, field_error, invalid, not_found
+from amends.doubles.github.refusal import Refused, field_error, invalid
 from amends.doubles.github.rest.call import NO_CONTENT, Answer, Call
 from amends.doubles.github.rest.pages import paged, visible
 from amends.doubles.github.rest.pulls import READ, WRITE
+from amends.doubles.github.rest.reactions import add_reactions, add_withdrawal
 from amends.doubles.github.rest.reviews import anchor_of
 from amends.doubles.github.rest.routes import Routes
 from amends.doubles.github.rules import shown_threads
@@ -18,6 +18,7 @@ from amends.doubles.github.state.talk import Comment, Pull, Thread
 
 ROUTES = Routes()
 _AT = "/repos/{owner}/{repo}/pulls"
+_COMMENT = f"{_AT}/comments/{{comment_id}}"
 
 
 @ROUTES.on(f"GET {_AT}/comments", READ)
@@ -84,37 +85,23 @@ def replied(call: Call) -> Answer:
     return _created(call, acts.reply(call.world, call.caller, thread, call.needed("body")))
 
 
-@ROUTES.on(f"GET {_AT}/comments/{{comment_id}}", READ)
+@ROUTES.on(f"GET {_COMMENT}", READ)
 def one(call: Call) -> Answer:
     return Answer(200, talk.comment(call.world, call.comment()))
 
 
-@ROUTES.on(f"PATCH {_AT}/comments/{{comment_id}}", WRITE)
+@ROUTES.on(f"PATCH {_COMMENT}", WRITE)
 def edited(call: Call) -> Answer:
     comment = call.comment()
     acts.edit(call.world, call.caller, comment, call.needed("body"))
     return Answer(200, talk.comment(call.world, comment))
 
 
-@ROUTES.on(f"DELETE {_AT}/comments/{{comment_id}}", WRITE)
+@ROUTES.on(f"DELETE {_COMMENT}", WRITE)
 def deleted(call: Call) -> Answer:
     acts.delete(call.world, call.caller, call.comment())
     return NO_CONTENT
 
 
-@ROUTES.on(f"GET {_AT}/comments/{{comment_id}}/reactions", READ)
-def reactions(call: Call) -> Answer:
-    return paged(call, call.comment().said.reactions, lambda one: talk.reaction(call.world, one))
-
-
-@ROUTES.on(f"POST {_AT}/comments/{{comment_id}}/reactions", WRITE)
-def reacted(call: Call) -> Answer:
-    reaction, new = react(call.world, call.caller, call.comment().said, call.needed("content"))
-    return Answer(201 if new else 200, talk.reaction(call.world, reaction))
-
-
-@ROUTES.on(f"DELETE {_AT}/comments/{{comment_id}}/reactions/{{reaction_id}}", WRITE)
-def unreacted(call: Call) -> Answer:
-    if not unreact(call.comment().said, call.number("reaction_id")):
-        raise not_found()
-    return NO_CONTENT
+add_reactions(ROUTES, _COMMENT, (READ, WRITE), lambda call: call.comment().said)
+add_withdrawal(ROUTES, _COMMENT, WRITE, lambda call: call.comment().said)

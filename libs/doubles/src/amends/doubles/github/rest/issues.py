@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from amends.doubles.github.acts import conversation, labels, pulls
-from amends.doubles.github.acts.words import react, unreact
 from amends.doubles.github.caller import Need, role_of
 from amends.doubles.github.refusal import Json, field_error, invalid, not_found
 from amends.doubles.github.rest.call import NO_CONTENT, Answer, Call
 from amends.doubles.github.rest.pages import paged, visible
+from amends.doubles.github.rest.reactions import add_reactions, add_withdrawal
 from amends.doubles.github.rest.routes import Routes
 from amends.doubles.github.shapes import repositories, talk
 from amends.doubles.github.shapes.timeline import mark
@@ -22,6 +22,7 @@ _READ, _WRITE = Need("issues", also="pull_requests"), Need("issues", "write", al
 _TRIAGE = Need("issues", "write", "triage", "pull_requests")
 _AT = "/repos/{owner}/{repo}/issues"
 _ONE = f"{_AT}/{{issue_number}}"
+_COMMENT = f"{_AT}/comments/{{comment_id}}"
 
 
 @ROUTES.on(f"GET {_AT}", _READ)
@@ -54,40 +55,26 @@ def all_comments(call: Call) -> Answer:
     return _comments(call, call.repository.issues.values())
 
 
-@ROUTES.on(f"GET {_AT}/comments/{{comment_id}}", _READ)
+@ROUTES.on(f"GET {_COMMENT}", _READ)
 def comment(call: Call) -> Answer:
     return Answer(200, talk.issue_comment(call.world, call.issue_comment()))
 
 
-@ROUTES.on(f"PATCH {_AT}/comments/{{comment_id}}", _WRITE)
+@ROUTES.on(f"PATCH {_COMMENT}", _WRITE)
 def edited(call: Call) -> Answer:
     found = call.issue_comment()
     conversation.edit(call.world, call.caller, found, call.needed("body"))
     return Answer(200, talk.issue_comment(call.world, found))
 
 
-@ROUTES.on(f"DELETE {_AT}/comments/{{comment_id}}", _WRITE)
+@ROUTES.on(f"DELETE {_COMMENT}", _WRITE)
 def deleted(call: Call) -> Answer:
     conversation.delete(call.world, call.caller, call.issue_comment())
     return NO_CONTENT
 
 
-@ROUTES.on(f"GET {_AT}/comments/{{comment_id}}/reactions", _READ)
-def comment_reactions(call: Call) -> Answer:
-    return paged(call, call.issue_comment().said.reactions, lambda one: talk.reaction(call.world, one))
-
-
-@ROUTES.on(f"POST {_AT}/comments/{{comment_id}}/reactions", _WRITE)
-def comment_reacted(call: Call) -> Answer:
-    reaction, new = react(call.world, call.caller, call.issue_comment().said, call.needed("content"))
-    return Answer(201 if new else 200, talk.reaction(call.world, reaction))
-
-
-@ROUTES.on(f"DELETE {_AT}/comments/{{comment_id}}/reactions/{{reaction_id}}", _WRITE)
-def comment_unreacted(call: Call) -> Answer:
-    if not unreact(call.issue_comment().said, call.number("reaction_id")):
-        raise not_found()
-    return NO_CONTENT
+add_reactions(ROUTES, _COMMENT, (_READ, _WRITE), lambda call: call.issue_comment().said)
+add_withdrawal(ROUTES, _COMMENT, _WRITE, lambda call: call.issue_comment().said)
 
 
 @ROUTES.on(f"GET {_ONE}", _READ)
@@ -118,15 +105,7 @@ def said(call: Call) -> Answer:
     return Answer(201, shape, {"location": shape["url"]})
 
 
-@ROUTES.on(f"POST {_ONE}/reactions", _WRITE)
-def reacted(call: Call) -> Answer:
-    reaction, new = react(call.world, call.caller, call.issue().said, call.needed("content"))
-    return Answer(201 if new else 200, talk.reaction(call.world, reaction))
-
-
-@ROUTES.on(f"GET {_ONE}/reactions", _READ)
-def reactions(call: Call) -> Answer:
-    return paged(call, call.issue().said.reactions, lambda one: talk.reaction(call.world, one))
+add_reactions(ROUTES, _ONE, (_READ, _WRITE), lambda call: call.issue().said)
 
 
 @ROUTES.on(f"GET {_ONE}/labels", _READ)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["User", "Bot", "Organization"]
 Role = Literal["none", "read", "triage", "write", "maintain", "admin"]
-Level = Literal["read", "write", "admin"]
 Permissions = dict[str, str]
 RANK: dict[str, int] = {"none": 0, "read": 1, "triage": 2, "write": 3, "maintain": 4, "admin": 5}
 

@@ -114,7 +114,6 @@ class Pull:
     merge_commit: str | None = None
     maintainer_can_modify: bool = False
     queued: bool = False
-    auto_merge: bool = False
     last_pusher: Account | None = None
     heads: list[str] = field(default_factory=list)
     reviewers: list[Account] = field(default_factory=list)
