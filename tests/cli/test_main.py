@@ -56,6 +56,22 @@ def test_no_command_and_wrong_options_are_usage_errors() -> None:
     assert [ran("nonsense").returncode, ran("events", "tail", "--since", "soon").returncode] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    "command", [("up",), ("migrate",), ("init", "--repository", "a/b", "--mode", "webhooks")], ids=" ".join
+)
+def test_a_data_directory_that_cannot_be_made_is_named_without_a_trace(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("no directory")
+    known = {"AMENDS_DATA_DIR": str(tmp_path / "file" / "data"), "AMENDS_GITHUB_TOKEN": "t", "PATH": "/usr/bin:/bin"}
+    where = ("--data-dir", known["AMENDS_DATA_DIR"]) if command[0] == "init" else ()
+    done = subprocess.run(
+        [AMENDS, *command, *where], capture_output=True, text=True, cwd=tmp_path, env=known, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False)
+    assert f"Error: {tmp_path / 'file'}" in done.stderr
+
+
 def test_wrong_settings_are_a_usage_error_that_names_the_field() -> None:
     done = subprocess.run(
         [AMENDS, "loops", "list"], env={**WHOLE, "AMENDS_OPS_PORT": "many"}, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Slack as npm's `emulate` plays it. Without it (`./taskw others:fetch`) tests skip."""
+"""Slack and GitHub as npm's `emulate` plays them. Without it (`./taskw others:fetch`) tests skip."""
 
 from __future__ import annotations
 
@@ -38,30 +38,47 @@ class Workspace:
 
 @contextmanager
 def emulated() -> Iterator[Workspace]:
-    """A workspace of its own for the length of a block."""
+    """A workspace of Slack for the length of a block."""
+    with _started("slack") as url:
+        workspace = Workspace(url)
+        found = workspace.asked("conversations.list")["channels"]
+        workspace.channel = next(one["id"] for one in found if one["name"] == "general")
+        yield workspace
+
+
+@contextmanager
+def emulated_github(seed: str) -> Iterator[str]:
+    """A GitHub with what the seed says, by its address; it has no GraphQL and no git."""
+    with _started("github", seed) as url:
+        yield url
+
+
+@contextmanager
+def _started(service: str, seed: str = "") -> Iterator[str]:
     if MISSING:
-        pytest.skip(f"emulate's Slack is {MISSING}")
+        pytest.skip(f"emulate is {MISSING}")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    command = [str(NODE), str(EMULATE), "start", "-s", "slack", "-p", str(port)]
+    command = [str(NODE), str(EMULATE), "start", "-s", service, "-p", str(port)]
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("wb") as log:
+        if seed:
+            Path(folder, "seed.yaml").write_text(seed)
+            command += ["--seed", "seed.yaml"]
         process = subprocess.Popen(command, cwd=folder, env={}, stdout=log, stderr=log)
         try:
-            yield _ready(Workspace(f"http://127.0.0.1:{port}"), process)
+            yield _ready(f"http://127.0.0.1:{port}", process)
         finally:
             process.terminate()
             process.wait(10)
 
 
-def _ready(workspace: Workspace, process: subprocess.Popen[bytes]) -> Workspace:
+def _ready(url: str, process: subprocess.Popen[bytes]) -> str:
     until = time.monotonic() + 20
     while time.monotonic() < until and process.poll() is None:
         try:
-            httpx.post(f"{workspace.api}/auth.test")
+            httpx.get(url)
         except httpx.TransportError:
             time.sleep(0.05)
         else:
-            found = workspace.asked("conversations.list")["channels"]
-            workspace.channel = next(one["id"] for one in found if one["name"] == "general")
-            return workspace
+            return url
     raise AssertionError("emulate does not answer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -26,7 +27,8 @@ from amends.cli import (
 )
 from amends.cli.demo import command as demo
 
-OK, INTERRUPTED = 0, 130
+OK, NOT_REACHABLE, INTERRUPTED = 0, 3, 130
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 EPILOG = """\b
 Start here:
@@ -80,4 +82,10 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
+    except OSError as error:
+        if error.filename is None and error.errno not in _FULL:
+            raise
+        where = error.filename or "a file"
+        click.echo(f"Error: {where} cannot be used ({error.strerror}): see who may write there, and the disk", err=True)
+        code = NOT_REACHABLE
     sys.exit(code if isinstance(code, int) else OK)

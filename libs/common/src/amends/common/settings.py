@@ -214,7 +214,7 @@ def _complaints(error: ValidationError, given: Mapping[Place, str], file: Path) 
             yield f"{'.'.join(place)} ({source}): there is no such setting{_meant(near)}"
         else:
             lists = ', write a list as JSON: ["one", "two"]' if "tuple" in complaint["type"] else ""
-            yield f"{'.'.join(place)} ({source}): {complaint['msg']}{lists}"
+            yield f"{'.'.join(place)} ({source}): {complaint['msg'].removeprefix('Value error, ')}{lists}"
 
 
 def _meant(near: list[str]) -> str:
