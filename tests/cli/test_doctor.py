@@ -43,10 +43,16 @@ def test_text_names_the_remedy_below_what_is_wrong(told: Scribe, tmp_path: Path)
     assert "-> compare with a backup" in text
 
 
-def test_a_log_that_is_not_there_is_not_reachable_and_all_the_rest_is_looked_at(tmp_path: Path) -> None:
+def test_where_nothing_ever_ran_all_the_rest_is_looked_at(tmp_path: Path) -> None:
     code, checks = checked("--data-dir", str(tmp_path))
-    assert (code, {"git", "sandbox", "disk", "github", "model"} <= checks.keys()) == (3, True)
+    assert (code, {"git", "sandbox", "disk", "github", "model"} <= checks.keys()) == (0, True)
+    assert (checks["log"]["status"], "`amends up` makes one" in checks["log"]["remedy"]) == ("warn", True)
     assert all(check["remedy"] for check in checks.values() if check["status"] != "ok")
+
+
+def test_a_log_that_is_to_be_audited_has_to_be_there(tmp_path: Path) -> None:
+    code, checks = checked("--log", "--data-dir", str(tmp_path))
+    assert (code, {"git", "sandbox", "disk", "github", "model"} <= checks.keys()) == (3, True)
 
 
 def test_a_log_of_another_version_says_so(tmp_path: Path) -> None:

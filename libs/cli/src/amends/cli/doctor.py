@@ -13,6 +13,8 @@ from amends.cli.output import examples, formatted, talk
 from amends.cli.place import NotReachable, linked, placed, settings, the_log
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from amends.common.bus.link import Link
     from amends.common.log import Log
     from amends.common.settings import Settings
@@ -36,7 +38,7 @@ def doctor(*, whole: bool, deep: bool) -> None:
     This machine, GitHub (who we are there, what we may, whether webhooks arrive), the model, the log and what runs.
     With a process for each service, call it with the settings of each: it looks at what those reach.
 
-    Exits 1 if something is wrong, 3 if the log cannot be reached. That nothing runs is no fault.
+    Exits 1 if something is wrong, 3 if the log cannot be reached. That nothing runs, or ever ran, is no fault.
     """
     from amends.cli.forge import forge
     from amends.cli.machine import machine, model
@@ -45,15 +47,20 @@ def doctor(*, whole: bool, deep: bool) -> None:
     checks = tell(machine(known))
     away: NotReachable | None = None
     listed = list(known.policy.repositories or ())
-    try:
-        with the_log() as log:
-            checks += tell(_of_the_log(log, known))
-            checks += tell(_of_the_bus(log, known))
-            listed += _listed(log)
-            if whole or deep:
-                checks += tell(_audited(log, known, deep=deep))
-    except NotReachable as error:
-        away = error
+    audits = whole or deep
+    if not audits and (file := _unmade(known)):
+        checks += tell(
+            [Check("log", "warn", f"there is none yet at {file}", "`amends up` makes one, or see --database")]
+        )
+    else:
+        try:
+            with the_log() as log:
+                checks += tell(_of_the_log(log, known))
+                checks += tell(_of_the_bus(log, known))
+                listed += _listed(log)
+                checks += tell(_audited(log, known, deep=deep) if audits else ())
+        except NotReachable as error:
+            away = error
     checks += tell(forge(known, list(dict.fromkeys(listed))))
     checks += tell([model(known)])
     if away is not None:
@@ -63,6 +70,14 @@ def doctor(*, whole: bool, deep: bool) -> None:
 
 
 # --- the log ---------------------------------------------------------------------------------------------------------
+
+
+def _unmade(known: Settings) -> Path | None:
+    """Where the log will be, if it is a file that nobody has made so far."""
+    from amends.common.log.engine import database, sqlite_file
+
+    file = sqlite_file(database(known.database))
+    return file if file and not file.exists() else None
 
 
 def _of_the_log(log: Log, known: Settings) -> Iterator[Check]:
