@@ -863,12 +863,13 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     pushed = fact.outcome == "pushed"
     lines = loop.cycle.lines if loop.cycle else ()
     watch = Watch(fact.n, fact.sha, fact.ci_seconds, mark) if fact.ci_seconds else loop.watch
+    failed = loop.cycle.failed if loop.cycle else None  # an obstacle that shows in the loop itself is no secret
     return changed(
         loop, phase=Phase.RESTING, cycle=None, items=items, used=loop.used + fact.used, ended=mark.version,
         history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
         wrote=wrote if pushed else loop.wrote, lines=lines if pushed else loop.lines,
         awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"}, watch=watch,
-        hold=fact.reason if fact.outcome == "cancelled" and fact.reason in HOLDS else loop.hold,
+        hold=fact.reason if failed and failed.reason == fact.reason and fact.reason in HOLDS else loop.hold,
         ending="" if loop.ending == "skip" else loop.ending,
     )  # fmt: skip
 
@@ -1001,9 +1002,10 @@ def _counted(loop: Loop, fact: ChecksCounted, _mark: Mark) -> Loop:
 
 def _finished(loop: Loop, fact: LoopFinished, mark: Mark) -> Loop:
     if not fact.again:
+        stopped = loop.finished == "stopped" or loop.ending == "stopped"  # and so it is when it is reopened
         loop = changed(
-            loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ending="", ask="", human="",
-            phase=Phase.RESTING,
+            loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ask="", human="",
+            ending="stopped" if stopped and loop.closed else "", phase=Phase.RESTING,
         )  # fmt: skip
     return _asking(loop, fact, mark)
 
