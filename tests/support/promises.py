@@ -99,7 +99,7 @@ def _check_claim(moment: Moment) -> None:
 
 
 def check_verdicts(rows: Sequence[Row]) -> None:
-    """A version that was collected gets one verdict and no second, unless a human opened it again."""
+    """A version that was collected gets one verdict and no second, unless a human opened it again or was asked first."""
     given: dict[tuple[str, str, str], Judgement] = {}
     collected: dict[str, set[tuple[str, str]]] = {}
     for moment in moments(rows):
@@ -108,13 +108,16 @@ def check_verdicts(rows: Sequence[Row]) -> None:
             case CommentsFetched():
                 collected[loop] = {(item.id, item.version) for item in fact.items}
             case CommandAccepted(name="retry" | "refine" | "reset"):
-                again = {Judgement.NEEDS_HUMAN, Judgement.DEFERRED}
-                given = {key: verdict for key, verdict in given.items() if key[0] != loop or verdict not in again}
+                given = {
+                    key: verdict
+                    for key, verdict in given.items()
+                    if key[0] != loop or verdict is not Judgement.DEFERRED
+                }
             case CycleFinished(again=0):
                 for verdict in fact.verdicts:
                     assert (verdict.item, verdict.version) in collected[loop]
                     assert (loop, verdict.item, verdict.version) not in given, verdict
-                    if verdict.judgement is not Judgement.SUPERSEDED:
+                    if verdict.judgement not in {Judgement.SUPERSEDED, Judgement.NEEDS_HUMAN}:
                         given[loop, verdict.item, verdict.version] = verdict.judgement
             case _:
                 pass
