@@ -108,6 +108,13 @@ def test_what_nobody_was_told_for_hours_is_asked_for_again_one_by_one_after_the_
     assert len(story.after(1).decided) > MOST
 
 
+@pytest.mark.parametrize("reason", ["draft", "closed", "branch_gone", "access_lost"])
+def test_a_pull_request_that_was_seen_since_its_cycle_was_cut_off_is_not_held_back(reason: str) -> None:
+    story = paused(fixing()).when(failed(reason), observed(50)).then()
+    story.when(command("resume")).then(*RESUMED, f"cycle.finished 1 cancelled {reason}")
+    story.after(30).then("fix.requested 2/1")
+
+
 def test_what_was_collected_meanwhile_goes_to_the_fixer() -> None:
     story = paused(collecting()).when(fetched(item())).then().when(command("resume")).then(*RESUMED)
     assert story.status == "fixing"

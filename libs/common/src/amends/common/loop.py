@@ -863,13 +863,12 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
     pushed = fact.outcome == "pushed"
     lines = loop.cycle.lines if loop.cycle else ()
     watch = Watch(fact.n, fact.sha, fact.ci_seconds, mark) if fact.ci_seconds else loop.watch
-    failed = loop.cycle.failed if loop.cycle else None  # an obstacle that shows in the loop itself is no secret
     return changed(
         loop, phase=Phase.RESTING, cycle=None, items=items, used=loop.used + fact.used, ended=mark.version,
         history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
         wrote=wrote if pushed else loop.wrote, lines=lines if pushed else loop.lines,
         awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"}, watch=watch,
-        hold=fact.reason if failed and failed.reason == fact.reason and fact.reason in HOLDS else loop.hold,
+        hold=fact.reason if _unseen_since(loop, fact) else loop.hold,
         ending="" if loop.ending == "skip" else loop.ending,
     )  # fmt: skip
 
@@ -882,6 +881,14 @@ def remembered(loop: Loop, finished: CycleFinished) -> tuple[Past, ...]:
         verdicts=tuple((judgement, judged.count(judgement)) for judgement in Judgement if judgement in judged),
     )  # fmt: skip
     return (*loop.history, past)[-50:]
+
+
+def _unseen_since(loop: Loop, finished: CycleFinished) -> bool:
+    """Whether a worker met an obstacle that shows in nothing else, and the pull request was not seen since."""
+    failed = loop.cycle.failed if loop.cycle else None
+    if failed is None or failed.reason != finished.reason or failed.reason not in HOLDS:
+        return False
+    return all(slot.pos < failed.mark.pos for name, slot in loop.slots.items() if name in {"pr", "access"})
 
 
 # Why nothing can start until the pull request is seen in another state.
