@@ -526,8 +526,17 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
     item = loop.items.get(id_) or _unknown("thread", mark)
     if isinstance(fact, ThreadUnresolved):
         return _with_item(loop, id_, replace(item, resolved=False, closed_at=0, mark=mark))
+    asked = (ask.fact for ask in loop.asks.values())
+    ours = any(isinstance(one, ResolveRequested) and id_ in {verdict.item for verdict in one.verdicts} for one in asked)
+    if ours or (item.resolved and item.closed_at == OURS):
+        return _with_item(loop, id_, _closed(item, OURS))
     updated = snapshot_updated(fact)
     return _with_item(loop, id_, _closed(item, mark.time if updated is None else updated))
+
+
+# When a thread was resolved that we resolved: unlike a person's last word before he resolves it himself, nothing that
+# was said there before we did, and that we had not heard, is settled by it.
+OURS = 0
 
 
 def _closed(item: Item, at: int) -> Item:
@@ -979,14 +988,14 @@ def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
     return changed(loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if answered else loop.asks)
 
 
-def _looked_after(loop: Loop, fact: ResolveFinished, mark: Mark) -> Loop:
+def _looked_after(loop: Loop, fact: ResolveFinished, _mark: Mark) -> Loop:
     """Only what was asked for can be resolved by it."""
     asked, asks = _answered(loop, ResolveRequested, fact.n)
     named = {verdict.item for request in asked for verdict in request.verdicts}
     items = dict(loop.items)
     for id_ in named.intersection(f"thread/{root}" for root in fact.roots):
         if (item := items.get(id_)) and not item.resolved:
-            items[id_] = _closed(item, mark.time)
+            items[id_] = _closed(item, OURS)
     return changed(loop, asks=asks, items=items)
 
 
