@@ -103,7 +103,7 @@ def _check_claim(moment: Moment) -> None:
 
 
 def check_verdicts(rows: Sequence[Row]) -> None:
-    """A version that was collected gets one verdict and no second, unless a human opened it again or was asked first."""
+    """A version that was collected gets one verdict and no second, unless a human was asked or opened it again."""
     given: dict[tuple[str, str, str], Judgement] = {}
     collected: dict[str, set[tuple[str, str]]] = {}
     for moment in moments(rows):

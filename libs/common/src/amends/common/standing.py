@@ -342,7 +342,7 @@ def window(loop: Loop, policy: Policy) -> Window | None:
 
 
 def _marks(loop: Loop, policy: Policy, item: Item) -> list[Word]:
-    """When the item's news came, and whose they were, or its answers elsewhere; that it was opened again is news too."""
+    """When its news came, or its answers elsewhere, and whose they were; that it was opened again is news too."""
     said = [(hint.mark, hint.author.account) for hint in news(loop, policy, item)]
     if not said and (held := answers(loop, policy, item)):
         return [word for id_ in held for word in _said_since(loop, policy, loop.items[id_], item)]
