@@ -272,14 +272,15 @@ def _next_attempt(loop: Loop, policy: Policy) -> Decisions:
 
 
 def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisions:
+    cycle = loop.cycle
+    collected = work(loop, tightest(cycle.rules, policy), cycle.scope) if cycle and cycle.fetched else {}
     put_aside = tuple(
         Verdict(item=id_, version=item.version, judgement=Judgement.DEFERRED, reason=f"failed: {reason}")
-        for id_, item in work(loop, policy, loop.cycle.scope if loop.cycle else "triggers").items()
-        if loop.cycle and loop.cycle.fetched
+        for id_, item in collected.items()
     )
     verdicts = _final(loop, policy, put_aside)
     finished = CycleFinished(n=loop.n, outcome="failed", used=used, reason=reason, verdicts=verdicts)
-    failed = loop.cycle.failed if loop.cycle else None
+    failed = cycle.failed if cycle else None
     said = failed if failed and failed.reason == reason else None
     escalated = _escalation(loop, f"cycle/{loop.n}", reason, said.detail if said else "")
     update = {"history": remembered(loop, finished), "patch": said.patch if said else None}
