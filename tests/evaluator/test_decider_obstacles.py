@@ -74,6 +74,12 @@ def test_drafts_may_be_allowed() -> None:
     given(*believed(rejected()), pull=observed(draft=True), policy=DRAFTS).after(30).then("fix.requested 1/1")
 
 
+def test_a_draft_that_is_allowed_after_it_was_not_is_no_obstacle_any_more() -> None:
+    story = given(*believed(rejected()), pull=observed(draft=True), policy=DRAFTS).after(30)
+    story.when(policy_changed("no", drafts=False), fetched(item()), started(), prepared())
+    story.so_far().when(policy_changed("yes", drafts=True), *believed(rejected(4))).after(30).then("fix.requested 2/1")
+
+
 def test_the_label_to_opt_out_has_the_name_that_the_policy_gives_it() -> None:
     story = given(*believed(rejected()), pull=observed(labels=("hands off",)))
     story.when(policy_changed(opt_out_label="hands off")).after(300).then()

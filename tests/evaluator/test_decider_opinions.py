@@ -19,6 +19,7 @@ from tests.support.facts import (
     checked,
     comment,
     commented,
+    deleted,
     dismissed,
     observed,
     rejected,
@@ -84,6 +85,12 @@ def test_a_cycle_waits_until_it_is_known_whether_he_may_take_his_rejection_back(
 def test_a_cycle_does_not_wait_for_ever_for_somebody_whom_nobody_looks_up() -> None:
     story = settling().when(approved()).after(6 * 3_600)
     assert [one for one in story.decided if one.startswith("fix")] == ["fix.requested 1/1"]
+
+
+def test_a_cycle_that_waits_for_him_begins_also_when_what_came_meanwhile_is_gone_again() -> None:
+    remark = comment(by=TOM)
+    story = settling(THREADS).when(approved()).after(30).when(remark).after(30).when(deleted(remark)).after(30).then()
+    story.after(6 * 3_600).then("escalated stalled", "fix.requested 1/1")
 
 
 def test_an_approval_of_a_stranger_keeps_nobody_waiting() -> None:
