@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from amends.common.policy import Overrides
 from amends.common.sections import Fetcher as Reading
 from amends.common.sections import GitHub
 from amends.common.settings import Settings
-from amends.evaluator.app import run
+from tests.connected.support.evaluating import evaluating
 from tests.support.asynchronous import asynchronous, eventually, until
 from tests.support.github import Scene
 from tests.support.nats import NatsServer, linked
@@ -31,15 +30,14 @@ RULES = Overrides(repositories=("acme/widget",), settle_seconds=0)
 @asynccontextmanager
 async def at_work(database: str, server: NatsServer, scene: Scene) -> AsyncIterator[tuple[Fetcher, Link]]:
     """An evaluator and a comment-fetcher that have only the bus in common."""
-    stop = asyncio.Event()
     known = Settings(database=database, policy=RULES, github=scene.app_settings, fetcher=Reading(mode="poll"))
-    evaluating = asyncio.create_task(run(known, server.address("evaluator"), stop))
-    async with linked(server.address("comment-fetcher"), "comment-fetcher") as link:
+    async with (
+        evaluating(known, server.address("evaluator")),
+        linked(server.address("comment-fetcher"), "comment-fetcher") as link,
+    ):
         recorder = NatsRecorder(link, "comment-fetcher")
         async with fetching(known, recorder, recorder.followed, link) as fetcher:
             yield fetcher, link
-    stop.set()
-    await evaluating
 
 
 @asynchronous
