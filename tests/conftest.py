@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,8 +21,19 @@ pytest_plugins = [
 ]
 
 
+# Begun in the background of a shell (`.ci/run &`) the tests would ignore Ctrl-C, and so would all that they start and
+# mean to end by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # What the tests themselves are told; all other variables of this beginning are somebody's settings.
 TOLD = {f"AMENDS_{name}" for name in ("FAULTS", "LANES", "POINT", "SCHEDULES", "SEED", "SNAPSHOTS")}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What runs real processes comes first: side by side, the longest at the end would have everybody else wait."""
+    first = {item.path for item in items for kind in ("faults", "connected") if item.get_closest_marker(kind)}
+    items.sort(key=lambda item: item.path not in first)
 
 
 @pytest.fixture(scope="session", autouse=True)
