@@ -25,6 +25,16 @@ from tests.support.nats import NatsServer, linked
 
 pytestmark = pytest.mark.connected
 RULES = Overrides(repositories=("acme/widget",), settle_seconds=0)
+PUBLIC = """-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAqEmawS83Qkz3TXek0reo
+ATrMVT8y6Gp+bIhu4tUvQQu6s8/lqAhAojXyNwlvzWP5dXO3W07G4UE+41rOwKNn
+COiBvL5GTC8SETS9MNJcmA6TQmzVCTSXFE1MhDCNwsP82/MVEie0DqHip7tfpNIc
+bvhHxm1Lukq1VtwQSV/lILFwdfhAjdf9h8gpN1weu7lx8bJiAVHdp4fexd1H25m5
+jmOwcwGiwv/W/isppdkPueIy+OOTt+7tXMbScT5t11pW0105j4PD+cxUJRW3waPz
+MdJo7VyGzF9o9XS04Zb1asM3n6tsE+btQxSBKhYQhMAZH+GnsQroXBj9I0vzjvn9
+6wIDAQAB
+-----END PUBLIC KEY-----
+"""
 
 
 @asynccontextmanager
@@ -69,7 +79,12 @@ async def test_without_a_comment_fetcher_nobody_answers(guarded: NatsServer) -> 
 
 @pytest.mark.parametrize(
     "github",
-    [GitHub(), GitHub(app_id="1", private_key=SecretStr("no key")), GitHub(app_id="1", private_key_file=Path("/none"))],
+    [
+        GitHub(),
+        GitHub(app_id="1", private_key=SecretStr("no key")),
+        GitHub(app_id="1", private_key=SecretStr(PUBLIC)),
+        GitHub(app_id="1", private_key_file=Path("/none")),
+    ],
 )
 @asynchronous
 async def test_a_key_that_cannot_sign_is_said_at_the_start(github: GitHub, nats: NatsServer) -> None:
