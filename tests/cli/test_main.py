@@ -124,7 +124,7 @@ def test_an_interrupted_command_says_so_with_its_exit_code(told: Scribe) -> None
     ids=" ".join,
 )
 def test_hostile_words_never_reach_a_terminal_as_they_are(told: Scribe, arguments: tuple[str, ...]) -> None:
-    written = on_a_terminal(*arguments, "--database", told.url, NO_COLOR="1", TERM="xterm")
+    written = on_a_terminal(*arguments, "--database", told.url, NO_COLOR="1", TERM="xterm", COLUMNS="120")
     assert "basket" in written
     assert [letter for letter in written if not letter.isprintable() and letter not in "\r\n"] == []
 

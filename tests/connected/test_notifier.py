@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from functools import partial
@@ -19,8 +18,8 @@ from amends.common.policy import Overrides
 from amends.common.sections import Notifier
 from amends.common.settings import Settings
 from amends.common.working import Working
-from amends.evaluator.app import run
 from amends.notifier.app import notifying
+from tests.connected.support.evaluating import evaluating
 from tests.support.asynchronous import asynchronous, eventually, until
 from tests.support.examples import NOON
 from tests.support.github import Scene
@@ -33,17 +32,15 @@ RULES = Overrides(repositories=("acme/widget",))
 @asynccontextmanager
 async def at_work(database: str, server: NatsServer, scene: Scene) -> AsyncIterator[tuple[Working, NatsRecorder]]:
     """An evaluator and a notifier that have only the bus in common, and somebody who reports."""
-    stop, quick = asyncio.Event(), Notifier(apart_seconds=0)
+    quick = Notifier(apart_seconds=0)
     known = Settings(database=database, github=scene.app_settings, notifier=quick, policy=RULES)
-    evaluating = asyncio.create_task(run(known, server.address("evaluator"), stop))
     async with (
+        evaluating(known, server.address("evaluator")),
         linked(server.address("notifier"), "notifier") as link,
         linked(server.address("cli"), "cli") as cli,
         notifying(known, NatsRecorder(link, "notifier"), link) as notifier,
     ):
         yield notifier, NatsRecorder(cli, "cli")
-    stop.set()
-    await evaluating
 
 
 @asynchronous
