@@ -69,6 +69,16 @@ async def test_all_is_read_however_it_is_said(tmp_path: Path, odd: str) -> None:
     assert (again.lagging, snapshot.reviews[0].comment.id > 2**53) == ((), True)
 
 
+@asynchronous
+async def test_what_webhooks_gave_no_global_name_is_found_in_the_lists_by_its_number(tmp_path: Path) -> None:
+    async with reached(tmp_path, "unnamed") as reach:
+        snapshot = await Reader().read(reach, NUMBER)
+        kinds = (("review", snapshot.reviews), ("thread", snapshot.threads[0].said), ("comment", snapshot.talk))
+        unnamed = [f"{kind}-{said.comment.id}" for kind, all_ in kinds for said in all_]
+        assert (await Reader().read(reach, NUMBER, unnamed)).lagging == ()
+    assert {said.node[:5] for said in snapshot.threads[0].said} == {"PRRC_"}
+
+
 @pytest.mark.parametrize("odd", REFUSED)
 @asynchronous
 async def test_what_cannot_be_read_is_said_and_is_never_nothing(tmp_path: Path, odd: str) -> None:
