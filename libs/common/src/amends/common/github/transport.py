@@ -13,6 +13,9 @@ from amends.common.github.limits import wait_said
 MOST_BYTES = 32 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
 _AT_ONCE = 16
+_WAIT = 300.0
+# GitHub wants the same request again there; httpx would make a GET of it, and take what it reads for what it wrote.
+_VERBATIM = {301: 308, 302: 307}
 
 
 class Origin(NamedTuple):
@@ -51,8 +54,11 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send it, if it goes where we may go."""
         if not any(origin.holds(request.url) for origin in self._allowed):
-            raise Elsewhere(f"{request.url.scheme}://{request.url.netloc.decode()} is not configured")
+            there = f"{request.url.scheme}://{request.url.netloc.decode()}{request.url.path}"
+            why = f"GitHub leads to {there[:200]}, which is not below an address that is configured: see github.api_url"
+            raise Elsewhere(_WAIT, why)
         response = await self._pool.handle_async_request(request)
+        response.status_code = _VERBATIM.get(response.status_code, response.status_code)
         _make_plain(response)
         response.stream = _Bounded(response.stream)
         return response
