@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import SecretStr, TypeAdapter
@@ -126,3 +127,24 @@ def test_an_address_that_is_not_the_apis_is_said(tmp_path: Path) -> None:
     with strange(tmp_path) as forge:
         forge.api = forge.api.removesuffix("/v3")
         assert "does not answer like a GitHub" in doctored(forge, forge.name)["github"].found
+
+
+def test_a_github_with_a_certificate_of_its_own_is_read_and_cloned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with strange(tmp_path, "tls") as forge:
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+        assert doctored(forge, forge.name) == {}
+
+
+def test_a_github_behind_a_proxy_is_read_and_cloned_through_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with strange(tmp_path) as forge:
+        here = urlsplit(forge.api)
+        monkeypatch.setenv("http_proxy", f"http://{here.netloc}")  # it takes whole addresses, and looks at no host
+        forge.api = f"http://github.corp.test{here.path}"
+        assert doctored(forge, forge.name) == {}
+        assert forge.hosts == {"github.corp.test"}
+        forge.hosts.clear()
+        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+        forge.api = here.geturl()
+        assert doctored(forge, forge.name) == {}  # what is on this machine is no matter for a proxy

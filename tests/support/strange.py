@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import ssl
 import subprocess
 import threading
 from base64 import b64decode
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
+from tests.support.postbox import certificate
 from tests.support.strange_graphql import Forge
 from tests.support.strange_rest import GONE, ROBOT, Answer, Json
 
@@ -40,6 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
     def _answer(self) -> None:
+        self.forge.hosts.add(self.headers.get("host", ""))
         url, body = urlsplit(self.path), self.rfile.read(int(self.headers.get("content-length") or 0))
         if ".git/" in url.path:
             self._git(url.path, url.query, body)
@@ -118,7 +121,11 @@ def strange(folder: Path, *odd: str) -> Iterator[Forge]:
     folder.mkdir(parents=True, exist_ok=True)
     forge = Forge(folder, frozenset(odd))
     server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"forge": forge}))
-    forge.api = f"http://127.0.0.1:{server.server_address[1]}{_API}"
+    if "tls" in odd:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(*certificate(folder))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    forge.api = f"http{'s' * ('tls' in odd)}://127.0.0.1:{server.server_address[1]}{_API}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

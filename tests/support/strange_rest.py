@@ -17,6 +17,7 @@ ODD = (
     "offsets",  # dates in another zone
     "fractions",  # dates with microseconds
     "gzip", "chunked", "http10", "nodate",  # how an answer travels
+    "tls",  # with a certificate that nobody has signed but itself
     "int_nodes",  # global names that are numbers
     "unnamed",  # no global names but in GraphQL
     "null_nodes",  # GraphQL lists in which something is not shown
@@ -39,6 +40,7 @@ class Shop:
         assert odd <= set(ODD)
         self.odd, self.folder, self.lock = odd, folder, threading.RLock()
         self.api, self.name = "", "Acme/shop.js"
+        self.hosts: set[str] = set()
         self.people = {"alice": 11, "bob": 12, ROBOT: 13}
         self.reviews: list[Json] = []
         self.threads: list[Json] = []
