@@ -146,7 +146,12 @@ class GitHub(Section):
     @property
     def git(self) -> str:
         """The address below which repositories are: as given, or where GitHub and its Enterprises have them."""
-        return (self.git_url or _API_HOST.sub(r"\1", self.rest.removesuffix("/api/v3"))).rstrip("/")
+        return self.git_url.rstrip("/") or self.site
+
+    @property
+    def site(self) -> str:
+        """Where people see what the API is about: links lead there and nowhere else."""
+        return _API_HOST.sub(r"\1", self.rest.removesuffix("/api/v3"))
 
     @property
     def without_key(self) -> GitHub:
