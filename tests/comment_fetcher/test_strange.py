@@ -137,6 +137,13 @@ def test_a_github_with_a_certificate_of_its_own_is_read_and_cloned(
         assert doctored(forge, forge.name) == {}
 
 
+def test_a_certificate_that_nobody_vouches_for_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with strange(tmp_path, "tls") as forge:
+        found = doctored(forge, forge.name)["github"].found
+    assert "its certificate is not believed (self" in found
+    assert "SSL_CERT_FILE" in found
+
+
 def test_a_github_behind_a_proxy_is_read_and_cloned_through_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with strange(tmp_path) as forge:
         here = urlsplit(forge.api)
