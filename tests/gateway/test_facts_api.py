@@ -60,7 +60,8 @@ async def test_what_an_existing_agent_prints_is_taken_as_it_is(sqlite_url: str) 
 
 @asynchronous
 async def test_what_is_printed_is_read_in_the_letters_that_it_is_said_to_be_in(sqlite_url: str) -> None:
-    text, query = "REVIEW_RESULT: changes_requested\nSUMMARY: Gr\u00f6\u00dfe", f"?pull=Codertocat/Hello-World%232&head={HEAD}"
+    text = "REVIEW_RESULT: changes_requested\nSUMMARY: Gr\u00f6\u00dfe"
+    query = f"?pull=Codertocat/Hello-World%232&head={HEAD}"
     forms = ("ISO-8859-1", '"utf-16"', "Windows-1252")
     async with gateway(sqlite_url) as running:
         await seen(running)

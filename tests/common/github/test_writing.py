@@ -58,9 +58,10 @@ async def test_where_it_is_sent_on_the_same_is_written_there(scene: Scene, statu
     async with Client(scene.app_settings, TELLING, FAST) as client:
         reach = await client.repository(scene.repo.id)
         made = await say(reach)
-        here = f"{scene.app_settings.api_url}/repositories/{scene.repo.id}/issues/comments/{made.id}"
+        path = f"issues/comments/{made.id}"
+        there = {"location": f"{scene.app_settings.api_url}/repositories/{scene.repo.id}/{path}"}
         for method in ("PATCH", "DELETE"):
-            scene.double.faults.next(method, f"/repos/acme/widget/issues/comments/{made.id}", status=status, headers={"location": here})
+            scene.double.faults.next(method, f"/repos/acme/widget/{path}", status=status, headers=there)
         await reach.patch(f"/issues/comments/{made.id}", {"body": "bye"}, COMMENT)
         assert [one.body for one in scene.pull.conversation] == ["bye"]
         await reach.delete(f"/issues/comments/{made.id}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies_environment
 
 _HERE = ("localhost", "127.0.0.1", "::1")
 
@@ -15,9 +15,8 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 def proxy(url: str) -> str | None:
     """The proxy on the way to this address, if there is one."""
     said, host = _proxies(), urlsplit(url).hostname or ""
-    if host in _HERE or host.startswith("127.") or proxy_bypass_environment(host, said):
-        return None
-    return said.get(urlsplit(url).scheme)
+    near = host in _HERE or host.startswith("127.") or _is_one_of(host, said.get("no", ""))
+    return None if near else said.get(urlsplit(url).scheme)
 
 
 def for_git() -> dict[str, str]:
@@ -36,3 +35,9 @@ def _proxies() -> dict[str, str]:
     """By scheme, those that speak HTTP; and under `no` for whom they are not."""
     said = getproxies_environment()
     return {what: way for what, way in said.items() if what == "no" or way.startswith(("http://", "https://"))}
+
+
+def _is_one_of(host: str, names: str) -> bool:
+    """Whether these are all, or one of them is the host or what its name ends with."""
+    known = [name.strip().lstrip(".").lower() for name in names.split(",")]
+    return "*" in known or any(name and f".{host}".endswith(f".{name}") for name in known)

@@ -91,7 +91,9 @@ class Index:
         """The names of all that is in the lists, and those that it has where webhooks give none."""
         remarks = [reply for _, replies in self.threads() for reply in replies]
         spoken = (("review", self.all("reviews")), ("comment", self.all("talk")), ("thread", remarks))
-        return {name for kind, all_ in spoken for one in all_ for name in (one.id, node("", kind, one.full_database_id))}
+        return {
+            name for kind, all_ in spoken for one in all_ for name in (one.id, node("", kind, one.full_database_id))
+        }
 
 
 class Named(NamedTuple):

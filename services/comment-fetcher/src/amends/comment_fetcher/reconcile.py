@@ -206,7 +206,7 @@ class Reconciler:
             del self._known[key]
 
     def _look_at_name(self, listed: str, called: str) -> None:
-        """The policy lists names, since an old one may be somebody else's tomorrow: so a human has to list the new one."""
+        """The policy goes by names, since an old one may be another's tomorrow: a human has to list the new one."""
         if called.lower() not in {listed.lower(), *self._renamed}:
             self._renamed.add(called.lower())
             why = "a repository is called otherwise now: nothing is begun there until that name is listed"

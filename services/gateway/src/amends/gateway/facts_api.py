@@ -101,7 +101,9 @@ def _read(request: Request) -> asking.Request:
 def _text(request: Request) -> str:
     letters = request.head.charset or "utf-8"
     if letters not in _LETTERS:
-        raise exchange.Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type: {letters} is not read here: send UTF-8")
+        raise exchange.Refused(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type: {letters} is not read here: send UTF-8"
+        )
     return request.body.decode(letters, "replace")
 
 
