@@ -123,6 +123,11 @@ def test_the_doctor_has_no_complaint_about_one_that_is_only_odd(tmp_path: Path) 
         assert doctored(forge, forge.name) == {}
 
 
+def test_git_is_where_the_repository_says_on_the_same_host(tmp_path: Path) -> None:
+    with strange(tmp_path, "scm") as forge:
+        assert doctored(forge, forge.name) == {}
+
+
 def test_an_address_that_is_not_the_apis_is_said(tmp_path: Path) -> None:
     with strange(tmp_path) as forge:
         forge.api = forge.api.removesuffix("/v3")

@@ -94,12 +94,13 @@ class _Handler(BaseHTTPRequestHandler):
         if b64decode(told).decode().partition(":")[2] != TOKEN:
             self._reply(401, {"WWW-Authenticate": 'Basic realm="x"'}, b"")
             return
-        if "no_git" in self.forge.odd:
+        below = f"{_PREFIX}/scm" if "scm" in self.forge.odd else _PREFIX
+        if "no_git" in self.forge.odd or not path.startswith(f"{below}/Acme"):
             self._reply(404, {}, b"")
             return
         known = {
             "GIT_PROJECT_ROOT": str(self.forge.folder / "git"), "GIT_HTTP_EXPORT_ALL": "1", "REMOTE_USER": ROBOT,
-            "PATH_INFO": path.removeprefix(_PREFIX), "QUERY_STRING": query, "REQUEST_METHOD": self.command,
+            "PATH_INFO": path.removeprefix(below), "QUERY_STRING": query, "REQUEST_METHOD": self.command,
             "CONTENT_TYPE": self.headers.get("content-type", ""), "CONTENT_LENGTH": str(len(body)),
             "HTTP_CONTENT_ENCODING": self.headers.get("content-encoding", ""),
         }  # fmt: skip

@@ -17,6 +17,7 @@ ODD = (
     "offsets",  # dates in another zone
     "fractions",  # dates with microseconds
     "gzip", "chunked", "http10", "nodate",  # how an answer travels
+    "scm",  # git in a place of its own
     "tls",  # with a certificate that nobody has signed but itself
     "int_nodes",  # global names that are numbers
     "unnamed",  # no global names but in GraphQL
@@ -169,7 +170,9 @@ class Shop:
         return number if "int_nodes" in self.odd else f"{kind}_{number}"
 
     def _repository(self) -> Json:
-        mine = {"default_branch": "main", "clone_url": "http://elsewhere.invalid/x.git", "permissions": {"push": True}}
+        site = self.api.removesuffix("/api/v3")
+        where = f"{site}/scm/{self.name}.git" if "scm" in self.odd else "http://elsewhere.invalid/x.git"
+        mine = {"default_branch": "main", "clone_url": where, "permissions": {"push": True}}
         return {"id": REPO, "full_name": self.name, **mine}
 
     def _pull(self) -> Json:

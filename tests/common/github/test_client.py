@@ -143,6 +143,29 @@ def test_graphql_and_git_are_where_each_kind_of_github_has_them(api: str, graphq
     assert (known.graphql, known.git) == (graphql, git)
 
 
+@pytest.mark.parametrize(
+    ("said", "git"),
+    [
+        ("{url}/scm/acme/widget.git", "{url}/scm"),
+        ("http://elsewhere.invalid/acme/widget.git", "{url}"),
+        ("{url}.elsewhere.invalid/acme/widget.git", "{url}"),
+        ("{url}@elsewhere.invalid/x/acme/widget.git", "{url}"),
+        ("{url}/scm/acme/other.git", "{url}"),
+        ("{url}/--upload-pack=x y/acme/widget.git", "{url}"),
+    ],
+)
+@asynchronous
+async def test_inv_08_git_goes_to_the_site_that_is_configured_whatever_a_repository_says(
+    scene: Scene, said: str, git: str
+) -> None:
+    url = scene.double.url
+    body = {"id": scene.repo.id, "full_name": "acme/widget", "clone_url": said.format(url=url)}
+    async with Client(scene.token_settings) as client:
+        scene.double.faults.next("GET", "/repos/acme/widget", status=200, body=body)
+        reach = await client.named("acme/widget")
+    assert reach.clone_url == f"{git.format(url=url)}/acme/widget.git"
+
+
 @pytest.mark.parametrize("link", ['<http://x/a?after=Y3>; rel="next"', '<http://x/a?page=3>; rel="next"'])
 def test_a_list_that_goes_on_where_we_cannot_follow_is_no_whole_list(link: str) -> None:
     with pytest.raises(Torn):
