@@ -261,13 +261,17 @@ class Fixer(Section):
 
 
 class Notifier(Section):
-    """How the notifier writes on GitHub: so many replies a cycle, the rest together; so fast and no faster."""
+    """How the notifier writes on GitHub: so many replies a cycle, the rest together; so fast and no faster.
+
+    Of several one is at work: the next takes its place after it was silent for `silent_seconds`.
+    """
 
     replies: Annotated[int, Field(ge=0, le=100)] = 20
     apart_seconds: Annotated[float, Field(ge=0, le=60)] = 1.0
     per_minute: Annotated[int, Field(ge=1, le=80)] = 70
     per_hour: Annotated[int, Field(ge=1, le=500)] = 450
     patience_seconds: Annotated[float, Field(ge=0, le=86_400)] = 1_800.0
+    silent_seconds: Annotated[float, Field(ge=1, le=600)] = 15.0
 
 
 class Slack(Section):
