@@ -14,6 +14,7 @@ from amends.common.bus.reporter import NatsRecorder
 from amends.common.events import Reporter
 from amends.common.logs import set_up
 from amends.common.ops import Ops, OpsNotServed
+from amends.common.owned import InUse
 from amends.common.settings import Settings
 
 OK, USAGE, UNREACHABLE = 0, 2, 3
@@ -42,16 +43,23 @@ def serve(settings: Settings, service: Reporter, work: Work, unusable: tuple[typ
     except unusable as error:
         sys.stderr.write(f"amends: {error}\n")
         return USAGE
-    except OpsNotServed as error:
+    except (OpsNotServed, InUse) as error:
         sys.stderr.write(f"amends: {error}\n")
         return UNREACHABLE
     return OK
 
 
-async def _served(settings: Settings, service: Reporter, work: Work) -> None:
+def told_to_end() -> asyncio.Event:
+    """Set by a signal to end: also by the end of the terminal, unless `nohup` says that it is to be survived."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(name) != signal.SIG_IGN:
+            loop.add_signal_handler(name, stop.set)
+    return stop
+
+
+async def _served(settings: Settings, service: Reporter, work: Work) -> None:
+    stop = told_to_end()
     link = Link(settings.nats_as(service), service)
     running: list[Checked] = []
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from amends.common.alone import told_to_end
 from amends.common.answers import Recorder
 from amends.common.bus.link import Link
 from amends.common.bus.reporter import NatsRecorder
@@ -112,9 +112,7 @@ def serve(settings: Settings) -> int:
 
 
 async def _alone(settings: Settings) -> None:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
+    stop = told_to_end()
     link = Link(settings.nats_as(SERVICE), SERVICE)
     running: list[Gateway] = []
 
