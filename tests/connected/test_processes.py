@@ -42,6 +42,15 @@ def waiting(tmp_path: Path, nats: NatsServer) -> Iterator[Amends]:
     process.kill()
 
 
+@pytest.mark.parametrize("service", ["gateway", "evaluator", "notifier"])
+def test_who_waits_for_nats_says_so(tmp_path: Path, service: str) -> None:
+    told = {"nats_url": f"nats://127.0.0.1:{free_port()}", "gateway_webhook_secrets": '["s3cret"]', "github_token": "t"}
+    process = Amends(tmp_path, "run", service, **SETTINGS, **told).start()
+    wait_for(lambda: "NATS does not answer: waiting for it" in process.said(), "it says what it waits for")
+    assert "Connect call failed" in process.said() or "refused" in process.said()
+    assert process.stop(signal.SIGTERM, seconds=10) == 0
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_up_ends_cleanly_when_it_is_asked_to(up: Amends, how: signal.Signals) -> None:
     children, before = remember_children(up.pid), up.said()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Callable
@@ -17,7 +18,9 @@ from amends.common.ops import Ops, OpsNotServed
 from amends.common.owned import InUse
 from amends.common.settings import Settings
 
+_LOG = logging.getLogger(__name__)
 OK, USAGE, UNREACHABLE = 0, 2, 3
+_SOON = 2.0  # within which a server that is there lets us in
 
 
 class Checked(Protocol):
@@ -58,6 +61,18 @@ def told_to_end() -> asyncio.Event:
     return stop
 
 
+async def opened(link: Link) -> None:
+    """Connect, however long that takes; whoever waits for us is told what we wait for."""
+    opening = asyncio.create_task(link.open())
+    try:
+        await asyncio.wait({opening}, timeout=_SOON)
+        if not opening.done():
+            _LOG.warning("NATS does not answer: waiting for it", extra={"error": link.health()})
+        await opening
+    finally:
+        opening.cancel()
+
+
 async def _served(settings: Settings, service: Reporter, work: Work) -> None:
     stop = told_to_end()
     link = Link(settings.nats_as(service), service)
@@ -71,7 +86,7 @@ async def _served(settings: Settings, service: Reporter, work: Work) -> None:
     sys.stderr.write(f"amends: {service}, health and metrics {ops.start()}\n")
     sys.stderr.flush()
     stopping = asyncio.create_task(stop.wait())
-    opening = asyncio.create_task(link.open())
+    opening = asyncio.create_task(opened(link))
     try:
         await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
         if opening.done():

@@ -100,7 +100,7 @@ class GitHub(Section):
     api_url: Address = "https://api.github.com"
     graphql_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
     git_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
-    app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$")] = ""
+    app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$", coerce_numbers_to_str=True)] = ""
     private_key: SecretStr = SecretStr("")
     private_key_file: Path | None = None
     token_file: Path | None = None

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from amends.common.alone import told_to_end
+from amends.common.alone import opened, told_to_end
 from amends.common.answers import Recorder
 from amends.common.bus.link import Link
 from amends.common.bus.reporter import NatsRecorder
@@ -122,7 +122,7 @@ async def _alone(settings: Settings) -> None:
 
     ops = Ops(settings.ops_host, settings.ops_port, checks)
     address = ops.start()
-    opening = asyncio.create_task(link.open())  # meanwhile reports are unavailable, and deliveries answered 503
+    opening = asyncio.create_task(opened(link))  # meanwhile reports are unavailable, and deliveries answered 503
     try:
         async with serving(settings, NatsRecorder(link, SERVICE)) as gateway:
             running.append(gateway)
