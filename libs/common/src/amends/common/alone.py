@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -15,9 +16,12 @@ from amends.common.bus.reporter import NatsRecorder
 from amends.common.events import Reporter
 from amends.common.logs import set_up
 from amends.common.ops import Ops, OpsNotServed
+from amends.common.owned import InUse
 from amends.common.settings import Settings
 
+_LOG = logging.getLogger(__name__)
 OK, USAGE, UNREACHABLE = 0, 2, 3
+_SOON = 2.0  # within which a server that is there lets us in
 
 
 class Checked(Protocol):
@@ -63,7 +67,7 @@ def serve(settings: Settings, service: Reporter, work: Work, unusable: tuple[typ
     except unusable as error:
         say(str(error))
         return USAGE
-    except OpsNotServed as error:
+    except (OpsNotServed, InUse) as error:
         say(str(error))
         return UNREACHABLE
     return OK
@@ -83,14 +87,33 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
+def told_to_end() -> asyncio.Event:
+    """Set by a signal to end: also by the end of the terminal, unless `nohup` says that it is to be survived."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(name) != signal.SIG_IGN:
+            loop.add_signal_handler(name, stop.set)
+    return stop
+
+
+async def opened(link: Link) -> Link:
+    """Connect, however long that takes; whoever waits for us is told what we wait for."""
+    opening = asyncio.create_task(link.open())
+    try:
+        await asyncio.wait({opening}, timeout=_SOON)
+        if not opening.done():
+            _LOG.warning("NATS does not answer: waiting for it", extra={"error": link.health()})
+        return await opening
+    finally:
+        opening.cancel()
+
+
 @asynccontextmanager
 async def standing(settings: Settings, service: Reporter) -> AsyncIterator[Post]:
     """A service's post for the length of a block; NATS may come later."""
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
+    stop = told_to_end()
     link = Link(settings.nats_as(service), service)
-    post = Post(service, link, asyncio.create_task(link.open()), stop)
+    post = Post(service, link, asyncio.create_task(opened(link)), stop)
     ops = Ops(settings.ops_host, settings.ops_port, post.checks)
     try:
         post.address = ops.start()

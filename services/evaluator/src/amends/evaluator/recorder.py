@@ -1,7 +1,7 @@
 """The one who records: reports arrive from anywhere, one at a time drains them into transactions, answers after COMMIT.
 
 That is the recorder's thread, or, while the disk is quick, the thread of the event loop that heard the reports: to wake
-another thread and to be woken by it takes longer than the flush of such a disk (docs/decisions/0019).
+another thread and to be woken by it takes longer than the flush of such a disk (docs/decisions/0020).
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from functools import partial
 
 from amends.common import alone
 from amends.common.bus.link import Link
-from amends.common.bus.work import worker
+from amends.common.bus.seat import seated
+from amends.common.bus.work import seated_worker, worker
 from amends.common.events import Reporter
 from amends.common.github.auth import TELLING
 from amends.common.github.client import Client, Nobody
@@ -53,7 +54,12 @@ async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncI
             await stack.enter_async_context(client)
         teller = Teller(client, recorder, words, frozenset(settings.our_accounts), known.replies)
         teller.channels, teller.patience = configured(settings), known.patience_seconds
-        workers = [worker(settings, link, SERVICE, teller.tell, recorder) for _ in range(AT_ONCE)]
+        if settings.nats_url:  # others of us may come to it; to a nats-server of our own nobody else does
+            seat = await stack.enter_async_context(seated(link, SERVICE, settings.holder, known.silent_seconds))
+            teller.turn = seat
+            workers = [seated_worker(settings, seat, teller.tell, recorder) for _ in range(AT_ONCE)]
+        else:
+            workers = [worker(settings, link, SERVICE, teller.tell, recorder) for _ in range(AT_ONCE)]
         yield await stack.enter_async_context(at_work(SERVICE, workers))
 
 

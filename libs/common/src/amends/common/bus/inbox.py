@@ -70,6 +70,13 @@ class BusInbox:
         await self._let_go()
         self._sign.set()
 
+    async def rest(self) -> None:
+        """Ask for no more until somebody waits again; what has come is for others."""
+        self._anew()
+        await self._let_go()
+        while self._arrived:
+            await self._arrived.pop().put_off(0)
+
     async def next(self) -> BusDelivery | None:
         """The next event, however long it takes; None after closing, when none is left."""
         while not self._arrived:

@@ -38,7 +38,7 @@ class Nobody(Exception):
 
 
 class Place(NamedTuple):
-    """A repository, the installation through which we reach it (0 with a token), and below which address git finds it."""
+    """A repository, the installation through which we reach it (0 with a token), and below which address git is."""
 
     repo: int
     full_name: str
