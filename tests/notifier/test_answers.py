@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 
@@ -70,6 +71,32 @@ async def test_a_command_that_is_refused_is_answered_with_the_reason(scene: Scen
         assert said.reactions == [(US, "confused")]
         [answer] = answers(desk)
         assert_as_before("notifier/refused", answer.replace(str(said.id), "77").replace(desk.name, "1-pr-1"))
+
+
+@asynchronous
+async def test_a_command_that_begins_nothing_in_a_fork_is_answered_with_the_reason(
+    scene: Scene, sqlite_book: Book
+) -> None:
+    fork = scene.repo.fork("eve")
+    foreign = scene.repo.pull("elsewhere", by="eve", files={"app.py": "x\n" * 20}, source=fork)
+    async with at_work(sqlite_book, replace(scene, pull=foreign)) as desk:
+        desk.rejects()
+        said = foreign.say("bob", "/amends fix")
+        desk.orders(said)
+        await desk.hear(CommandAccepted)
+        await desk.hear(CommandAccepted)
+        [answer] = answers(desk)
+        assert_as_before("notifier/begins_nothing", answer.replace(str(said.id), "77").replace(desk.name, "1-pr-1"))
+
+
+@pytest.mark.parametrize("order", ["pause", "fix"])
+@asynchronous
+async def test_a_command_that_nothing_hinders_gets_no_words(scene: Scene, sqlite_book: Book, order: str) -> None:
+    async with at_work(sqlite_book, scene) as desk:
+        desk.rejects()
+        desk.orders(scene.pull.say("bob", f"/amends {order}"))
+        await desk.hear(CommandAccepted)
+        assert answers(desk) == []
 
 
 @asynchronous

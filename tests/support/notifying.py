@@ -133,7 +133,7 @@ class Desk:
             PrObserved(
                 full_name="acme/widget", title=pull.of.issue.title, author=self.who("alice"), head=pull.head,
                 url=f"{self.scene.double.url}/acme/widget/pull/{pull.number}", head_ref="feature",
-                head_repo=self.scene.repo.id, base_ref="main", updated_at=datetime.now(UTC),
+                head_repo=home.id if (home := pull.of.head_repo) else 0, base_ref="main", updated_at=datetime.now(UTC),
             )
         )  # fmt: skip
 

@@ -37,6 +37,22 @@ def test_inv_25_such_a_path_is_written_by_nobody(path: str) -> None:
     assert unfit(path) != ""
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 5\n" % (b"a" * 64)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(POINTER, POINTER.replace(b"a", b"b")), (POINTER, b"12345"), (b"12345", POINTER), (None, POINTER), (POINTER, b"")],
+)
+def test_what_is_kept_with_git_lfs_is_not_changed(old: bytes | None, new: bytes) -> None:
+    """The bytes that a pointer stands for would have to be sent somewhere else first."""
+    assert kinds(altered("a.bin", old, new)) == {"lfs"}
+
+
+def test_what_is_kept_with_git_lfs_may_go_and_may_be_written_about() -> None:
+    assert kinds(altered("a.bin", POINTER, None), altered("b.md", b"x\n", b"See:\n" + POINTER)) == set()
+
+
 def test_inv_27_hard_and_asked_are_told_apart() -> None:
     assert [is_hard(path) for path in (".github/workflows/a.yml", "pyproject.toml")] == [True, False]
     assert [is_asked(path) for path in (".github/workflows/a.yml", "sub/pyproject.toml")] == [False, True]

@@ -15,7 +15,7 @@ from amends.common.explain.text import unmet, written
 from amends.common.explain.why import next_step, why
 from amends.common.loop import Loop
 from amends.common.policy import Channel, Count, Id, Policy
-from amends.common.standing import Status, status
+from amends.common.standing import Status, obstacles, status
 
 MOST = 500  # items; more than that nobody reads, and an answer has an end
 MOST_DEEDS, LONGEST_DEED = 20, 500
@@ -46,7 +46,10 @@ class Human(Part):
 
 
 class Situation(Part):
-    """A loop at one version. `seen` is which head each reviewer last spoke about."""
+    """A loop at one version. `seen` is which head each reviewer last spoke about.
+
+    `hindered` says what keeps a cycle from beginning, and what to do about it.
+    """
 
     loop: Name
     version: Count = 0
@@ -81,6 +84,7 @@ class Situation(Part):
     enabled: bool = True
     policy_error: str = ""
     fixing_off: str = ""
+    hindered: tuple[str, ...] = ()
 
 
 class Accounted(Part):
@@ -161,6 +165,7 @@ def situation(loop: Loop, policy: Policy, policy_error: str = "") -> Situation:
         enabled=policy.enabled,
         policy_error=policy_error,
         fixing_off=policy.fixing_off,
+        hindered=tuple(f"{one.name}: {one.remedy}" for one in obstacles(loop, policy)),
     )
 
 

@@ -271,6 +271,9 @@ class Obstacle(NamedTuple):
     remedy: str
 
 
+_OF_OTHERS = "amends pushes to branches of the repository itself only: take the branch into it, and open a pull request"
+
+
 @remembered
 def obstacles(loop: Loop, policy: Policy) -> list[Obstacle]:
     """All that keeps a new cycle from starting, whatever counts."""
@@ -290,7 +293,7 @@ def obstacles(loop: Loop, policy: Policy) -> list[Obstacle]:
         (not policy.enabled, "not enabled", f"list {pull.full_name} in the installation's policy"),
         (policy.opt_out_label in pull.labels, "opted out", f"remove the label {policy.opt_out_label!r}"),
         (pull.draft and not policy.drafts, "draft", "mark the pull request as ready for review"),
-        (foreign(loop), "fork", "amends pushes to branches of the repository itself only"),
+        (foreign(loop), "fork", _OF_OTHERS),
         (
             bool(loop.hold) and not lost,
             f"on hold ({loop.hold})",

@@ -46,5 +46,7 @@ def _note(fact: CommandAccepted | CommandRefused, messages: Messages, asked: Ask
             return messages.helped(fact, by)
         case CommandAccepted(name="explain"):
             return messages.explained(fact, by, asked.account or Accounted())
+        case CommandAccepted(name="fix" | "retry" | "refine" | "reset") if asked.situation.hindered:
+            return messages.hindered(fact, by)
         case _:
             return None

@@ -186,6 +186,13 @@ class Messages:
         head = f"{self._words.called(by)}: `/amends {fact.name}` was not done: {UNHEARD_COMMANDS[fact.reason]}."
         return Note(marker, sealed(marker, head, self._commands()))
 
+    def hindered(self, fact: CommandAccepted, by: str) -> Note:
+        """Why a command that was taken begins nothing, and what would let it."""
+        marker = mark(self._now.loop, fact.key)
+        head = f"{self._words.called(by)}: `/amends {fact.name}` was heard, but no cycle begins."
+        why = [self._words.line(one, 500) for one in self._now.hindered]
+        return Note(marker, sealed(marker, head, _titled("What keeps it", why)))
+
     def helped(self, fact: CommandAccepted, by: str) -> Note:
         """What somebody can say, and which word of his was none of it."""
         marker, unknown = mark(self._now.loop, fact.key), self._words.line(fact.text)

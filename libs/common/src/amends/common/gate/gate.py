@@ -15,8 +15,9 @@ from amends.common.gate.hunks import unclaimed
 from amends.common.gate.tests import weakened
 from amends.common.redaction import Redactor
 
-Kind = Literal["path", "hard", "policy", "ask", "link", "mode", "size", "secret", "scope", "tests"]
+Kind = Literal["path", "hard", "policy", "ask", "link", "lfs", "mode", "size", "secret", "scope", "tests"]
 _PLAIN = {"100644", "100755"}
+_POINTER = b"version https://git-lfs.github.com/spec/"  # how what stands for bytes elsewhere begins
 _SHOWN = 160
 
 
@@ -85,6 +86,8 @@ def _path(one: Altered, rules: Rules) -> Iterator[Objection]:
         yield Objection("link", one.path, "links and submodules are not touched")
     elif (one.mode is None) != (one.new is None) or (one.old_mode is None) != (one.old is None):
         yield Objection("mode", one.path, "its bytes and its mode do not belong together")
+    if one.new is not None and _POINTER in (one.new[: len(_POINTER)], (one.old or b"")[: len(_POINTER)]):
+        yield Objection("lfs", one.path, "its bytes are kept with Git LFS, where amends writes nothing")
     if paths.is_hard(one.path):
         yield Objection("hard", one.path, "no fix may touch it: it runs, grants or steers something elsewhere")
     elif pattern := paths.protected(one.path, rules.protected):

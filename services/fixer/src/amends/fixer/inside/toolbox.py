@@ -18,7 +18,8 @@ ROOT = "/workspace"
 MOST_FILE = 2_000_000
 MOST_LINES = 400
 MOST_FOUND = 200
-LONGEST_LINE = 400
+MOST_SHOWN = 30_000  # letters
+LONGEST_LINE, LONGEST_FOUND = 1_000, 400
 
 
 class Refused(Exception):
@@ -50,9 +51,20 @@ def view(asked: Asked) -> str:
     lines = content(asked["path"]).decode(errors="replace").split("\n")
     start = max(1, asked.get("start") or 1)
     end = min(len(lines), asked.get("end") or len(lines), start + MOST_LINES - 1)
-    shown = [f"{number:>6}  {lines[number - 1]}" for number in range(start, end + 1)]
+    shown, room = [], MOST_SHOWN
+    for number in range(start, end + 1):
+        shown.append(f"{number:>6}  {cut(lines[number - 1])}")
+        room -= len(shown[-1]) + 1
+        if room < 0:
+            shown, end = shown[:-1], number - 1
+            break
     rest = f"\n[lines {end + 1} to {len(lines)} are not shown]" if end < len(lines) else ""
     return "\n".join(shown) + rest
+
+
+def cut(line: str) -> str:
+    more = len(line) - LONGEST_LINE
+    return line if more <= 0 else f"{line[:LONGEST_LINE]} [{more} more characters]"
 
 
 def walk(folder: str) -> Iterator[str]:
@@ -82,7 +94,8 @@ def search(asked: Asked) -> str:
         pattern = re.compile(asked["pattern"])
     except re.error as error:
         raise Refused(f"the pattern is no regular expression of Python's: {error}") from None
-    found = []
+    found: list[str] = []
+    room = MOST_SHOWN
     for path in walk(below(asked)):
         if asked.get("files") and not fnmatch.fnmatch(path, asked["files"]):
             continue
@@ -92,8 +105,9 @@ def search(asked: Asked) -> str:
             continue
         for number, line in enumerate(lines, 1):
             if pattern.search(line):
-                found.append(f"{path}:{number}: {line[:LONGEST_LINE]}")
-            if len(found) == MOST_FOUND:
+                found.append(f"{path}:{number}: {line[:LONGEST_FOUND]}")
+                room -= len(found[-1]) + 1
+            if len(found) == MOST_FOUND or room < 0:
                 return "\n".join([*found, "[there are more: search for less]"])
     return "\n".join(found) or "[nothing]"
 
@@ -103,14 +117,25 @@ def create(asked: Asked) -> str:
     if os.path.lexists(whole) and not os.path.isfile(whole):
         raise Refused("something else is there")
     os.makedirs(os.path.dirname(whole), exist_ok=True)
+    before = b""
+    if os.path.exists(whole):
+        with open(whole, "rb") as file:
+            before = file.read()
     with open(whole, "wb") as file:
-        file.write(asked["content"].encode())
+        file.write(as_all(before, asked["content"].encode()))
     return "written"
 
 
+def as_all(before: bytes, text: bytes) -> bytes:
+    """With ends of lines as all lines of a file have them; where they differ, as they are."""
+    crlf = before.count(b"\r\n")
+    return text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") if crlf and crlf == before.count(b"\n") else text
+
+
 def edit(asked: Asked) -> str:
-    before, old, new = content(asked["path"]), asked["old"].encode(), asked["new"].encode()
-    if b"\r\n" in before and b"\r\n" not in old:
+    before = content(asked["path"])
+    old, new = (as_all(before, asked[one].encode()) for one in ("old", "new"))
+    if b"\r\n" in before and b"\r\n" not in old and old not in before:  # some lines end so
         old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     times = before.count(old) if old else 0
     if times != 1:
@@ -144,7 +169,8 @@ def main() -> None:
         said = {"ok": False, "text": str(refused)}
     except (OSError, KeyError, TypeError, ValueError) as error:
         said = {"ok": False, "text": f"{type(error).__name__}: {error}"[:400]}
-    sys.stdout.write(json.dumps(said))
+    # A letter takes as few bytes as it can: there is room for so many.
+    sys.stdout.buffer.write(json.dumps(said, ensure_ascii=False).encode(errors="backslashreplace"))
 
 
 if __name__ == "__main__":
