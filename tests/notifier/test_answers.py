@@ -89,6 +89,22 @@ async def test_a_command_that_begins_nothing_in_a_fork_is_answered_with_the_reas
         assert_as_before("notifier/begins_nothing", answer.replace(str(said.id), "77").replace(desk.name, "1-pr-1"))
 
 
+@pytest.mark.parametrize(
+    ("state", "words"), [("draft", "draft: mark the pull"), ("label", "opted out: remove the label")]
+)
+@asynchronous
+async def test_so_it_is_where_nothing_else_would_be_said(
+    scene: Scene, sqlite_book: Book, state: str, words: str
+) -> None:
+    async with at_work(sqlite_book, scene) as desk:
+        desk.rejects()
+        scene.pull.draft() if state == "draft" else scene.pull.label("amends: off")
+        desk.observe()
+        desk.orders(scene.pull.say("bob", "/amends reset"))
+        await desk.hear(CommandAccepted)
+        assert [words in answer for answer in answers(desk)] == [True]
+
+
 @pytest.mark.parametrize("order", ["pause", "fix"])
 @asynchronous
 async def test_a_command_that_nothing_hinders_gets_no_words(scene: Scene, sqlite_book: Book, order: str) -> None:

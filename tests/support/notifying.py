@@ -134,6 +134,7 @@ class Desk:
                 full_name="acme/widget", title=pull.of.issue.title, author=self.who("alice"), head=pull.head,
                 url=f"{self.scene.double.url}/acme/widget/pull/{pull.number}", head_ref="feature",
                 head_repo=home.id if (home := pull.of.head_repo) else 0, base_ref="main", updated_at=datetime.now(UTC),
+                draft=pull.of.draft, labels=tuple(pull.labels),
             )
         )  # fmt: skip
 
