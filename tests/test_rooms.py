@@ -23,6 +23,7 @@ PURE = [
     "amends.comment_fetcher.strand",
     "amends.comment_fetcher.visible",
     "amends.common.answers",
+    "amends.common.complaints",
     "amends.common.envelope",
     "amends.common.events",
     "amends.common.explain",

@@ -61,6 +61,11 @@ def test_text_is_one_line_for_each_event(told: Scribe) -> None:
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["15", "16", "17"]
 
 
+def test_a_type_that_there_is_not_is_refused_with_the_nearest(told: Scribe) -> None:
+    result = called("events", "tail", "--type", "fix.pusht", "--database", told.url)
+    assert (result.exit_code, "did you mean fix.pushed?" in result.output) == (2, True)
+
+
 def test_show_tells_everything_of_an_event_in_words(told: Scribe) -> None:
     result = called("events", "show", "5", "-o", "text", "--database", told.url)
     assert "review.rejected schema 1" in result.stdout

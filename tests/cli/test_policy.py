@@ -111,7 +111,9 @@ def test_a_trial_shows_the_difference_and_records_nothing(running: Path) -> None
     ("arguments", "words"),
     [
         (("max_cycles=0",), "max_cycles: "),
-        (("max_cycels=3",), "max_cycels: "),
+        (("max_cycels=3",), "max_cycels: there is no such value; did you mean max_cycles?"),
+        (("repositories=octo/shop",), "repositories: Input should be a list"),
+        (("repositories=[shop]",), "repositories: each is owner/repo"),
         (("reviewers=everyone",), "reviewers"),
         (("budget.usd=lots",), "budget.usd: "),
         (("max_cycles",), "say KEY=VALUE"),

@@ -23,7 +23,7 @@ def test_what_it_sets_is_observed() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("max_cycles: 1\nmax_cycle: 2\n", 2, "max_cycle: Extra inputs"),
+        ("max_cycles: 1\nmax_cycle: 2\n", 2, "max_cycle: there is no such value; did you mean max_cycles?"),
         ("# hello\n\nbudget:\n  usd: lots\n", 4, "budget.usd"),
         ("checks:\n  - fine\n  - [no]\n", 3, "checks.1"),
         ("max_cycles: 1\nmax_cycles: 2\n", 1, "max_cycles is there twice"),

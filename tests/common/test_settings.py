@@ -66,8 +66,24 @@ def test_a_list_in_the_environment_is_json_and_a_word_is_a_word(file: Path) -> N
 
 def test_a_list_that_is_not_json_is_told_how_to_be_one(file: Path) -> None:
     (complaint,) = wrong(file, AMENDS_POLICY_REPOSITORIES="octo/shop")
-    assert complaint.startswith("policy.repositories (AMENDS_POLICY_REPOSITORIES): Input should be a valid tuple")
-    assert complaint.endswith('write a list as JSON: ["one", "two"]')
+    assert complaint.startswith("policy.repositories (AMENDS_POLICY_REPOSITORIES): Input should be a list")
+    assert complaint.endswith('as in ["one", "two"]')
+
+
+def test_what_has_a_form_is_told_by_an_example(file: Path) -> None:
+    file.write_text('nats_url = "bus"\n[github]\napi_url = "github.com"\n[policy]\nrepositories = ["shop"]\n')
+    assert sorted(wrong(file)) == [
+        f"github.api_url ({file}): Input should be an address, as in https://github.example.com/api/v3",
+        f"nats_url ({file}): Input should be an address, as in nats://host:4222, or several with commas between them",
+    ]
+    assert wrong(file.with_name("none"), AMENDS_POLICY_REPOSITORIES='["shop"]') == [
+        'policy.repositories (AMENDS_POLICY_REPOSITORIES): each is owner/repo, as in ["octo/shop"]'
+    ]
+
+
+def test_the_id_of_an_app_may_be_a_number(file: Path) -> None:
+    file.write_text('[github]\napp_id = 123\nprivate_key = "x"\n', encoding="utf-8")
+    assert read({}, file).github.app_id == "123"
 
 
 def test_a_wrong_value_is_named_with_its_field_and_where_it_came_from(file: Path) -> None:

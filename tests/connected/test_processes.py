@@ -1,6 +1,11 @@
 """amends as its users run it: how it starts, how it ends, and what it leaves behind."""
 
+import fcntl
+import os
 import signal
+import subprocess
+import termios
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +13,8 @@ import psutil
 import pytest
 
 from tests.faults.support.installation import SETTINGS
-from tests.faults.support.processes import Amends, free_port, page, remember_children, wait_for
+from tests.faults.support.processes import AMENDS, Amends, Process, free_port, page, remember_children, wait_for
+from tests.support.github import Scene
 from tests.support.nats import NatsServer
 
 pytestmark = pytest.mark.connected
@@ -36,11 +42,65 @@ def waiting(tmp_path: Path, nats: NatsServer) -> Iterator[Amends]:
     process.kill()
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("service", ["gateway", "evaluator", "notifier"])
+def test_who_waits_for_nats_says_so(tmp_path: Path, service: str) -> None:
+    told = {"nats_url": f"nats://127.0.0.1:{free_port()}", "gateway_webhook_secrets": '["s3cret"]', "github_token": "t"}
+    process = Amends(tmp_path, "run", service, **SETTINGS, **told).start()
+    wait_for(lambda: "NATS does not answer: waiting for it" in process.said(), "it says what it waits for")
+    assert "Connect call failed" in process.said() or "refused" in process.said()
+    assert process.stop(signal.SIGTERM, seconds=10) == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_up_ends_cleanly_when_it_is_asked_to(up: Amends, how: signal.Signals) -> None:
     children, before = remember_children(up.pid), up.said()
     assert (up.stop(how, seconds=10), up.said()) == (0, before)
     assert [child for child in children if child.is_running()] == []
+
+
+@pytest.mark.parametrize("command", [("up",), ("run", "gateway")])
+def test_a_terminal_that_closes_ends_it_cleanly(tmp_path: Path, nats: NatsServer, command: tuple[str, ...]) -> None:
+    told = {**SETTINGS, "gateway_webhook_secrets": '["s3cret"]'} | (
+        {"nats_url": nats.url} if command != ("up",) else {}
+    )
+    named = {f"AMENDS_{name.upper()}": str(value) for name, value in told.items()}
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [*AMENDS, *command], cwd=tmp_path, env=os.environ | named, stdin=theirs, stdout=theirs, stderr=theirs,
+        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - one call
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        said = b""
+        while b"health and metrics" not in said:
+            said += os.read(ours, 4096)
+        os.close(ours)
+        assert process.wait(20) == 0
+    assert not (tmp_path / ".amends" / "nats.url").exists()
+
+
+def test_nohup_is_heeded(tmp_path: Path) -> None:
+    process = Process(tmp_path, "nohup", *AMENDS, "up", **SETTINGS).start()
+    wait_for(lambda: "amends: up" in process.said(), "it is up")
+    os.kill(process.pid, signal.SIGHUP)
+    time.sleep(0.5)
+    assert process.running
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.ended() == 0
+
+
+def test_two_fixers_of_one_name_or_one_directory_are_refused(tmp_path: Path, nats: NatsServer, scene: Scene) -> None:
+    def fixer(place: str, holder: str) -> Amends:
+        said = {"nats_url": nats.url, "github_token": "t", "github_api_url": scene.app_settings.api_url}
+        return Amends(tmp_path / place, "run", "fixer", **SETTINGS, **said, holder=holder, data_dir=tmp_path / place)
+
+    first = fixer("one", "mary").start()
+    wait_for((tmp_path / "one" / "fixer" / "lock").exists, "the first works")
+    second, third = fixer("two", "mary").start(), fixer("one", "anne").start()
+    assert (second.ended(), third.ended()) == (UNREACHABLE, UNREACHABLE)
+    assert "another fixer on this machine has holder 'mary'" in second.said()
+    assert "AMENDS_HOLDER=mary-2" in second.said()
+    assert f"{tmp_path}/one/fixer is in use by another amends: give each fixer a data_dir" in third.said()
+    first.kill()
 
 
 def test_a_killed_up_leaves_no_nats_server_behind(up: Amends) -> None:
@@ -80,9 +140,11 @@ ALONE = ("comment-fetcher", "fixer", "publisher", "notifier")
 
 
 @pytest.mark.parametrize("service", ALONE)
-def test_a_service_of_its_own_gets_to_work_and_ends_cleanly(service: str, tmp_path: Path, nats: NatsServer) -> None:
+def test_a_service_of_its_own_gets_to_work_and_ends_cleanly(
+    service: str, tmp_path: Path, nats: NatsServer, scene: Scene
+) -> None:
     evaluator = Amends(tmp_path / "evaluator", "run", "evaluator", **SETTINGS, nats_url=nats.url).start().ready()
-    forge = {"github_token": "ghp_nothing", "github_api_url": f"http://127.0.0.1:{free_port()}/api/v3"}
+    forge = {"github_token": scene.double.token("octocat"), "github_api_url": scene.double.api_url}
     process = Amends(tmp_path / service, "run", service, **SETTINGS, **forge, nats_url=nats.url, ops_port=free_port())
     try:
         process.start()

@@ -16,6 +16,7 @@ from tests.support.facts import (
     failed,
     fetched,
     item,
+    not_fetched,
     observed,
     policy_changed,
     policy_observed,
@@ -55,6 +56,12 @@ def test_the_obstacle_is_named(pull: PrObserved, freed: AnyFact, request: pytest
     story = given(pull=pull)
     names = [obstacle.name for obstacle in obstacles(story.loop, story.policy)]
     assert names == [request.node.callspec.id]
+
+
+def test_access_that_is_lost_is_one_obstacle_with_the_remedy_that_helps() -> None:
+    story = collecting().when(access("lost", 1), not_fetched("access_lost")).so_far()
+    (found,) = obstacles(story.loop, story.policy)
+    assert (found.name, found.remedy) == ("on hold (access_lost)", "give amends its access to the repository back")
 
 
 @pytest.mark.parametrize(("pull", "freed"), HINDERED[:3], ids=NAMES[:3])

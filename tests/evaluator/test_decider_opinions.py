@@ -115,7 +115,7 @@ def test_who_may_write_may_approve(permission: Permission) -> None:
 
 
 @pytest.mark.parametrize("permission", ["triage", "read", "none"])
-def test_who_may_not_write_approves_nothing(permission: Permission) -> None:
+def test_inv_17_who_may_not_write_approves_nothing(permission: Permission) -> None:
     given().when(*believed(approved(by=EVE), permission)).then()
 
 
@@ -123,11 +123,11 @@ def test_an_unchecked_approval_finishes_nothing_until_it_is_checked() -> None:
     given().when(approved()).then().when(checked(approved())).then("loop.finished approved")
 
 
-def test_the_author_approves_nothing() -> None:
+def test_inv_17_the_author_approves_nothing() -> None:
     given().when(*believed(approved(by=ANNA), "admin")).then()
 
 
-def test_an_approval_of_an_older_head_finishes_nothing_until_that_head_is_back() -> None:
+def test_inv_17_an_approval_of_an_older_head_finishes_nothing_until_that_head_is_back() -> None:
     story = given(observed(1, head=NEXT)).when(*believed(approved(head=HEAD))).then()
     story.when(observed(2, head=HEAD)).then("loop.finished approved")
 
@@ -142,7 +142,7 @@ def test_a_bot_and_a_human_together_approve() -> None:
     story.when(*believed(approved(3, TOM))).then("loop.finished approved")
 
 
-def test_an_unlisted_bots_approval_finishes_nothing() -> None:
+def test_inv_17_an_unlisted_bots_approval_finishes_nothing() -> None:
     given().when(approved(2, ROBOT)).then()
 
 

@@ -52,6 +52,12 @@ def test_a_reply_says_what_was_done(judgement: Judgement) -> None:
     assert_as_before(f"notifier/reply_{judgement}", messages(awaiting()).reply(verdict(judgement), HEAD).body)
 
 
+def test_lines_are_named_as_people_name_them() -> None:
+    names = ("a.py:7-9", "b.py:8-8", "c.py:5-4", "new.py:1-0", "d.py:1-1", "whole.py")
+    said = messages(awaiting()).reply(verdict().model_copy(update={"hunks": names}), HEAD).body
+    assert said.splitlines()[1].endswith(": a.py:7-9, b.py:8, c.py:5, new.py, d.py:1, whole.py.")
+
+
 @pytest.mark.parametrize(("name", "teller"), STORIES.items(), ids=STORIES)
 def test_the_card_says_where_it_stands(name: str, teller: Teller) -> None:
     now = messages(teller())

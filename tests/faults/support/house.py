@@ -125,7 +125,7 @@ class House:
             "grace_seconds": 0, "ack_seconds": 2, "answer_seconds": 2, "log_level": "info",
             "policy_repositories": '["acme/widget"]', "policy_settle_seconds": 2, "policy_max_cycles": 5,
             "policy_max_attempts": 20, "policy_waits_ci_seconds": 1, "fetcher_poll_seconds": 600,
-            "notifier_apart_seconds": 0,
+            "notifier_apart_seconds": 0, "notifier_silent_seconds": 1,
             "github_api_url": known.api_url, "github_graphql_url": known.graphql_url, "github_app_id": known.app_id,
             "github_private_key": known.private_key.get_secret_value(), "our_accounts": f"[{out.scene.app.account_id}]",
             "gateway_port": self._port, "gateway_webhook_secrets": json.dumps([SECRET]),

@@ -10,22 +10,27 @@ import random
 import shutil
 import tempfile
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from amends.common.bus.consumers import DEFERRED
+from amends.common.bus.jetstream import ask
+from amends.common.bus.link import Link
 from amends.common.events import FixStarted
 from amends.evaluator.migrate import grant
 from tests.faults.support.house import House, Outside, outside
 from tests.faults.support.processes import Amends
 from tests.faults.support.watched import Plan
+from tests.faults.support.wire import through
 from tests.support.cluster import SIZE, Cluster, cluster
 from tests.support.gateway import SECRET
 from tests.support.postgres import Server
 
-ONE, TWO = ("gateway", "notifier"), ("evaluator", "comment-fetcher", "fixer", "publisher")
+ONE, TWO = ("gateway",), ("evaluator", "comment-fetcher", "fixer", "publisher", "notifier")
 MEMBERS = (*(f"{service}-{number}" for service in TWO for number in (1, 2)), *(f"{service}-1" for service in ONE))
 RECORDER, READER = "amends_town_recorder", "amends_town_reader"
 AWAY = 4.0  # seconds for which who was killed is missed
@@ -101,7 +106,7 @@ class Town(House):
         return {
             "database": f"{self.database}{'&' if '?' in self.database else '?'}options=-crole%3D{role}",
             "nats_url": self.nats.plain, "nats_user": service, "nats_password": service, "replicas": SIZE,
-            "data_dir": self.folder / member / "data", "holder": member,
+            "data_dir": self.folder / member / "data", "holder": member, "notifier_silent_seconds": AWAY / 2,
         }  # fmt: skip
 
     # --- its life ----------------------------------------------------------------------------------------------------
@@ -167,7 +172,15 @@ class Town(House):
         if service == "fixer":
             holders = [event.fact.holder for event in self.events() if isinstance(event.fact, FixStarted)]
             return holders[-1].partition("/")[0]
+        if service == "notifier":
+            return through(self.nats.url, _seated)
         return self._random.choice([member for member in self.members if member.startswith(service)])
+
+
+async def _seated(link: Link) -> str:
+    """Which notifier has the seat, as an operator finds out."""
+    found = await ask(link, f"STREAM.MSG.GET.{DEFERRED}", last_by_subj="deferred.notifier.seat")
+    return b64decode(found["message"]["data"]).decode().partition("/")[0]
 
 
 @contextmanager

@@ -113,6 +113,7 @@ _NAMES: dict[str, Callable[[Any], list[str]]] = {
     "ack": _of_ack,
     "note": lambda subject: [_type(subject)],
     "ask": lambda subject: [subject],
+    "seat": lambda word: [word],
     "bus": lambda verb: [verb] if verb.startswith(_WRITES) else [],
     "mirror": lambda rows: [row.type for row in rows],
     "commit": lambda events: [events] if isinstance(events, str) else [event.type for event in events],

@@ -89,9 +89,9 @@ def restore(file: Path | None, *, import_tail: bool) -> None:
 
 
 def _put_back(file: Path, known: Settings) -> None:
-    from amends.cli.up import InUse, owned
     from amends.common.log import LogUnreachable
     from amends.common.log.engine import database, named
+    from amends.common.owned import InUse, owned
     from amends.evaluator.backup import Unsound, put_back
     from amends.evaluator.writer import NotEmpty
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import click
 
 from amends.cli.output import Moment, as_json, date, examples, formatted, say, say_json, shown
-from amends.cli.place import Negative, found, placed, the_log
+from amends.cli.place import Negative, Wrong, found, placed, the_log
 
 if TYPE_CHECKING:
     from amends.common.envelope import Row
@@ -80,9 +80,22 @@ Fits = Callable[["Row"], bool]
 
 def _filter(log: Log, wanted: Wanted) -> Fits:
     types, loop = wanted["types"], wanted["loop"] and found(log, wanted["loop"])
+    for type_ in types:
+        _known(type_)
     return lambda row: (
         (not types or any(fnmatchcase(row.type, type_) for type_ in types)) and (not loop or row.loop == loop)
     )
+
+
+def _known(type_: str) -> None:
+    """Nothing would ever be shown of a type that there is not."""
+    from difflib import get_close_matches
+
+    from amends.common.envelope import FACTS
+
+    if not any(fnmatchcase(known, type_) for known in FACTS):
+        near = get_close_matches(type_, FACTS, 1)
+        raise Wrong(f"--type {type_}: there is no such event" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def _through(log: Log, after: int, upto: int, fits: Fits) -> Iterator[Row]:

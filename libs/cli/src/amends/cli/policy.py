@@ -134,15 +134,22 @@ def _made(said: dict[str, Any], repo: str | None) -> PolicyChanged:
 
     from pydantic import ValidationError
 
+    from amends.common.complaints import complaint
     from amends.common.events import PolicyChanged
+    from amends.common.github.names import is_repository
+    from amends.common.policy import NAMES
 
     try:
-        return PolicyChanged.model_validate({"request": f"cli-{uuid4().hex[:16]}", "repository": repo or "", **said})
+        fact = PolicyChanged.model_validate({"request": f"cli-{uuid4().hex[:16]}", "repository": repo or "", **said})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"][1:])
-        said_ = first["msg"].removeprefix("Value error, ")
+        first = error.errors(include_url=False, include_input=False)[0]
+        first["loc"] = first["loc"][1:]
+        place = ".".join(map(str, first["loc"]))
+        said_ = complaint(first, NAMES, "value")
         raise Wrong(f"{place}: {said_}" if place else said_) from error
+    if not all(map(is_repository, fact.values.repositories or ())):
+        raise Wrong("repositories: each is owner/repo, as in repositories=[octo/shop]")
+    return fact
 
 
 def _put(values: dict[str, Any], change: str, layers: Layers) -> None:

@@ -24,14 +24,15 @@ def overrides(file: Path) -> Overrides:
 
     from pydantic import ValidationError
 
-    from amends.common.policy import Overrides
+    from amends.common.complaints import complaint
+    from amends.common.policy import NAMES, Overrides
 
     try:
         text = file.read_text(encoding="utf-8")
         said = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
         return Overrides.model_validate(said.get("policy", said))  # amends.toml has it in a section
     except ValidationError as error:
-        wrong = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        wrong = (f"{'.'.join(map(str, each['loc']))}: {complaint(each, NAMES, 'value')}" for each in error.errors())
         raise Wrong(f"{file} is no policy: {'; '.join(wrong)}") from error
     except (ValueError, AttributeError) as error:
         raise Wrong(f"{file} cannot be read: {error}") from error

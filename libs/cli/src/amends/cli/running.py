@@ -122,7 +122,7 @@ def notifier() -> None:
 
     It needs `pull_requests: write` and `issues: write`, and writes no faster than `notifier.per_minute` and `.per_hour`
     say. `slack.webhook`, or `slack.token` with `slack.channel`, and `smtp.host` with `smtp.sender` and `smtp.to` are
-    where it calls for a human beside GitHub. One of it is enough, and two would write two cards.
+    where it calls for a human beside GitHub. Of several one tells; the next takes over after `notifier.silent_seconds`.
     """
     from amends.notifier.app import serve
 

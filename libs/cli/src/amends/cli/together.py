@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -14,7 +13,7 @@ from typing import TypeAlias, TypeVar
 
 from amends.cli import child
 from amends.comment_fetcher import app as comment_fetcher
-from amends.common.alone import Checked
+from amends.common.alone import Checked, told_to_end
 from amends.common.bus.embedded import EmbeddedServer, NotStarted
 from amends.common.bus.link import Link
 from amends.common.events import Reporter
@@ -23,6 +22,7 @@ from amends.common.github.client import Nobody
 from amends.common.log import LogUnreachable
 from amends.common.log.engine import database, named
 from amends.common.ops import OpsNotServed
+from amends.common.owned import InUse
 from amends.common.settings import Settings
 from amends.evaluator.app import Evaluator, run
 from amends.evaluator.following import followed
@@ -38,17 +38,13 @@ STUCK_SECONDS = 15.0
 Begun = TypeVar("Begun", bound=Checked)
 Work: TypeAlias = AbstractAsyncContextManager[Checked]
 Beside: TypeAlias = Callable[[Evaluator, str], AbstractAsyncContextManager[None]]
-UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed, Nobody, GitMissing)
+UNREACHABLE = (NotStarted, LogUnreachable, OpsNotServed, gateway.NotServed, Nobody, GitMissing, InUse)
 FORESEEN = (*STOPPED, *UNREACHABLE)
 
 
 async def evaluate(settings: Settings, nats_url: str, beside: Beside) -> None:
     """The evaluator, and what runs beside it once it accepts reports, until a signal."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
-    await run(settings, nats_url, stop, beside)
+    await run(settings, nats_url, told_to_end(), beside)
 
 
 @asynccontextmanager

@@ -6,27 +6,21 @@ The services are loaded while nats-server starts: loading libraries is most of t
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from amends.common.bus.embedded import EmbeddedServer, write_private
 from amends.common.events import EVERYONE
 from amends.common.logs import set_up
+from amends.common.owned import InUse, owned
 from amends.common.runner import run
 from amends.common.settings import Settings
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
-
-
-class InUse(Exception):
-    """Another amends works with this directory."""
 
 
 def main(settings: Settings) -> int:
@@ -41,11 +35,9 @@ def main(settings: Settings) -> int:
 
 def serve(settings: Settings) -> int:
     """`amends run evaluator`: the evaluator alone, on a NATS that somebody else runs."""
-    set_up(settings.log_level, settings.secrets)
-    if not settings.nats_url:
-        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
-        return USAGE
-    return _until_the_end(_alone(settings))
+    from amends.common.alone import told
+
+    return _until_the_end(_alone(settings)) if told(settings) else USAGE
 
 
 def _until_the_end(work: Coroutine[Any, Any, None]) -> int:
@@ -108,18 +100,3 @@ def _told(settings: Settings, *nats_urls: str) -> Iterator[None]:
         yield
     finally:
         where.unlink(missing_ok=True)
-
-
-@contextmanager
-def owned(data_dir: Path) -> Iterator[None]:
-    """The directory, made if it is not there, and ours alone; a predecessor that was killed holds nothing."""
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InUse(f"{data_dir} is in use by another amends: stop it, or give another --data-dir") from error
-        yield
-    finally:
-        os.close(lock)

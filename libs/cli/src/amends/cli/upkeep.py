@@ -85,9 +85,9 @@ def bring_in_the_tail(known: Settings) -> None:
     """After a restore from a backup: what was recorded since then, from the mirror."""
     import asyncio
 
-    from amends.cli.up import InUse
     from amends.common.bus.embedded import NotStarted
     from amends.common.log import LogUnreachable
+    from amends.common.owned import InUse
     from amends.evaluator.tail import NoTailError
 
     try:
@@ -105,8 +105,8 @@ def bring_in_the_tail(known: Settings) -> None:
 
 
 async def _imported(known: Settings) -> Imported:
-    from amends.cli.up import owned
     from amends.common.bus.embedded import EmbeddedServer
+    from amends.common.owned import owned
 
     async with AsyncExitStack() as stack:
         if known.nats_url:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -86,6 +87,8 @@ class Gateway(Section):
         return tokens
 
 
+# GitHub's own, and Enterprise Cloud with data residency: git is at the same name without `api.`.
+_API_HOST = re.compile(r"^(https?://)api\.(?=github\.com(?::|$)|[^/:]+\.ghe\.com(?::|$))")
 Address = Annotated[str, Field(pattern=r"^https?://[^\s?#@]+$", max_length=400)]
 
 
@@ -100,7 +103,7 @@ class GitHub(Section):
     api_url: Address = "https://api.github.com"
     graphql_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
     git_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#@]+)?$", max_length=400)] = ""
-    app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$")] = ""
+    app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{0,60}$", coerce_numbers_to_str=True)] = ""
     private_key: SecretStr = SecretStr("")
     private_key_file: Path | None = None
     token_file: Path | None = None
@@ -142,10 +145,13 @@ class GitHub(Section):
 
     @property
     def git(self) -> str:
-        """The address below which repositories are: as given, or where GitHub and its Enterprise Server have them."""
-        return (self.git_url or self.rest.removesuffix("/api/v3").replace("//api.github.com", "//github.com")).rstrip(
-            "/"
-        )
+        """The address below which repositories are: as given, or where GitHub and its Enterprises have them."""
+        return self.git_url.rstrip("/") or self.site
+
+    @property
+    def site(self) -> str:
+        """Where people see what the API is about: links lead there and nowhere else."""
+        return _API_HOST.sub(r"\1", self.rest.removesuffix("/api/v3"))
 
     @property
     def without_key(self) -> GitHub:
@@ -261,13 +267,17 @@ class Fixer(Section):
 
 
 class Notifier(Section):
-    """How the notifier writes on GitHub: so many replies a cycle, the rest together; so fast and no faster."""
+    """How the notifier writes on GitHub: so many replies a cycle, the rest together; so fast and no faster.
+
+    Of several one is at work: the next takes its place after it was silent for `silent_seconds`.
+    """
 
     replies: Annotated[int, Field(ge=0, le=100)] = 20
     apart_seconds: Annotated[float, Field(ge=0, le=60)] = 1.0
     per_minute: Annotated[int, Field(ge=1, le=80)] = 70
     per_hour: Annotated[int, Field(ge=1, le=500)] = 450
     patience_seconds: Annotated[float, Field(ge=0, le=86_400)] = 1_800.0
+    silent_seconds: Annotated[float, Field(ge=1, le=600)] = 15.0
 
 
 class Slack(Section):

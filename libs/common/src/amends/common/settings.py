@@ -19,6 +19,8 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
+from amends.common.complaints import complaint
+from amends.common.github.names import is_repository
 from amends.common.policy import Id, Overrides
 from amends.common.sections import (
     Agent,
@@ -150,6 +152,7 @@ def read(environ: Mapping[str, str] = os.environ, file: Path = FILE) -> Settings
     except ValidationError as error:
         wrong += _complaints(error, given, file)
     else:
+        wrong += _no_repositories(settings, given, file)
         if not wrong:
             return settings
     raise SettingsError("\n".join(["these settings are wrong:", *(f"  {line}" for line in wrong)]))
@@ -206,15 +209,21 @@ def _strangers(environ: Mapping[str, str], names: Mapping[str, Place]) -> Iterat
 
 
 def _complaints(error: ValidationError, given: Mapping[Place, str], file: Path) -> Iterator[str]:
-    for complaint in error.errors(include_url=False, include_input=False, include_context=False):
-        place = tuple(str(part) for part in complaint["loc"])
-        source = next((name for length in range(len(place), 0, -1) if (name := given.get(place[:length]))), str(file))
-        if complaint["type"] == "extra_forbidden":
-            near = get_close_matches(".".join(place), [".".join(known) for known in _places(Settings)], 1)
-            yield f"{'.'.join(place)} ({source}): there is no such setting{_meant(near)}"
-        else:
-            lists = ', write a list as JSON: ["one", "two"]' if "tuple" in complaint["type"] else ""
-            yield f"{'.'.join(place)} ({source}): {complaint['msg'].removeprefix('Value error, ')}{lists}"
+    known = [".".join(place) for place in _places(Settings)]
+    for said in error.errors(include_url=False, include_input=False):
+        place = tuple(str(part) for part in said["loc"])
+        yield f"{'.'.join(place)} ({_source(place, given, file)}): {complaint(said, known, 'setting')}"
+
+
+def _no_repositories(settings: Settings, given: Mapping[Place, str], file: Path) -> Iterator[str]:
+    """Events of long ago may name what they like, so this is no rule of the policy itself."""
+    place = ("policy", "repositories")
+    if not all(map(is_repository, settings.policy.repositories or ())):
+        yield f'{".".join(place)} ({_source(place, given, file)}): each is owner/repo, as in ["octo/shop"]'
+
+
+def _source(place: Place, given: Mapping[Place, str], file: Path) -> str:
+    return next((name for length in range(len(place), 0, -1) if (name := given.get(place[:length]))), str(file))
 
 
 def _meant(near: list[str]) -> str:

@@ -277,6 +277,7 @@ def obstacles(loop: Loop, policy: Policy) -> list[Obstacle]:
     pull = loop.pull
     if pull is None:
         return [Obstacle("not observed", "the pull request itself has not been seen yet: wait, or reconcile")]
+    lost = loop.barred and loop.hold == Failure.ACCESS_LOST
     found = [
         (policy.killed, "killed", "the installation is paused: resume it"),
         (
@@ -290,7 +291,11 @@ def obstacles(loop: Loop, policy: Policy) -> list[Obstacle]:
         (policy.opt_out_label in pull.labels, "opted out", f"remove the label {policy.opt_out_label!r}"),
         (pull.draft and not policy.drafts, "draft", "mark the pull request as ready for review"),
         (foreign(loop), "fork", "amends pushes to branches of the repository itself only"),
-        (bool(loop.hold), f"on hold ({loop.hold})", "the pull request must be seen in another state first"),
+        (
+            bool(loop.hold) and not lost,
+            f"on hold ({loop.hold})",
+            "the pull request must be seen in another state first",
+        ),
         (bool(loop.barred), f"on hold ({Failure.ACCESS_LOST})", "give amends its access to the repository back"),
         (loop.finished == "stopped", "stopped", "say fix or reset"),
         (loop.finished == "continued_in", "continued elsewhere", "look at the loop that continues it"),

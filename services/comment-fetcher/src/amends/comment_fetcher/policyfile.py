@@ -9,10 +9,11 @@ import yaml
 from pydantic import ValidationError
 
 from amends.comment_fetcher.shapes import Blob
+from amends.common.complaints import complaint
 from amends.common.events import PolicyObserved
 from amends.common.github.names import is_sha
 from amends.common.github.text import clean
-from amends.common.policy import Overrides
+from amends.common.policy import NAMES, Overrides
 
 MOST_BYTES = 64 * 1024
 _LONGEST = 400
@@ -55,7 +56,7 @@ def _values(blob: Blob) -> Overrides:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise Wrong(f"{where}: {first['msg']}", _line(_at(root, first["loc"]))) from error
+        raise Wrong(f"{where}: {complaint(first, NAMES, 'value')}", _line(_at(root, first["loc"]))) from error
 
 
 def _root(text: str) -> yaml.Node | None:

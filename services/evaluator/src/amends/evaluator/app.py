@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amends.common import metrics
+from amends.common.alone import opened
 from amends.common.answers import Refused, Report
 from amends.common.bus.consumers import Consumers
 from amends.common.bus.link import Link
@@ -134,7 +135,7 @@ async def run(
 
 
 async def _begun(evaluator: Evaluator, policy: Overrides) -> None:
-    await evaluator.link.open()
+    await opened(evaluator.link)
     evaluator.link.when_restored(evaluator.relay.look_again)
     await evaluator.relay.handshake()
     await evaluator.consumers.serve()

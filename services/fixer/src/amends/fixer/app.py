@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 from amends.common import alone
 from amends.common.answers import Recorder
@@ -19,6 +20,7 @@ from amends.common.git import Access, Repositories
 from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
 from amends.common.github.auth import CLONING, FIXING
 from amends.common.github.client import Client, Lender, Nobody
+from amends.common.owned import alone_as, owned
 from amends.common.settings import Settings
 from amends.common.working import Working, at_work
 from amends.fixer.attempt import Means
@@ -54,7 +56,7 @@ def means(
     settings: Settings, client: Client, recorder: Recorder, walls: Walled, thinks: Model | Outside | None
 ) -> Means:
     """What a fixer of these settings works with."""
-    root = settings.fixer.directory or settings.data_dir / "fixer"
+    root = _root(settings)
     return Means(
         recorder=recorder, client=client, access=Access(client, CLONING),
         repositories=Repositories(root / "repositories"), workspaces=Workspaces(root / "workspaces"),
@@ -63,6 +65,10 @@ def means(
         requirements=settings.fixer.requirements,
         model=None if isinstance(thinks, Outside) else thinks, outside=thinks if isinstance(thinks, Outside) else None,
     )  # fmt: skip
+
+
+def _root(settings: Settings) -> Path:
+    return settings.fixer.directory or settings.data_dir / "fixer"
 
 
 def tidy(settings: Settings, around: Means) -> Tidying:
@@ -97,6 +103,8 @@ async def fixing(
     walls = Walled(settings.sandbox)
     await walls.tried()
     async with AsyncExitStack() as stack:
+        stack.enter_context(owned(_root(settings), "give each fixer a data_dir, or a fixer.directory, of its own"))
+        stack.enter_context(alone_as(settings.holder, settings.nats_url))
         client = await stack.enter_async_context(Client(settings.github, FIXING, lender=lender))
         around = means(settings, client, recorder, walls, await stack.enter_async_context(thinker(settings)))
         run = f"{os.getpid()}-{time.time_ns()}"

@@ -8,13 +8,13 @@ from functools import partial
 
 from amends.common import alone
 from amends.common.bus.link import Link
-from amends.common.bus.work import worker
+from amends.common.bus.seat import seated
+from amends.common.bus.work import seated_worker, worker
 from amends.common.events import Reporter
 from amends.common.github.auth import TELLING
 from amends.common.github.client import Client, Nobody
 from amends.common.github.pacing import Rate
 from amends.common.redaction import Redactor
-from amends.common.sections import GitHub
 from amends.common.settings import Settings
 from amends.common.working import Working, at_work
 from amends.notifier.mail import MailChannel
@@ -24,12 +24,6 @@ from amends.notifier.words import Words
 
 SERVICE: Reporter = "notifier"
 AT_ONCE = 4  # events in hand, of different pull requests; writes to one installation still go one by one
-_API, _WEB = "https://api.github.com", "https://github.com"
-
-
-def site(github: GitHub) -> str:
-    """Where people see what the API is about: links lead there and nowhere else."""
-    return _WEB if github.rest == _API else github.rest.removesuffix("/api/v3")
 
 
 def configured(settings: Settings) -> dict[str, Channel]:
@@ -50,7 +44,7 @@ def useful(settings: Settings) -> bool:
 @asynccontextmanager
 async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncIterator[Working]:
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
-    known, words = settings.notifier, Words(Redactor(settings.secrets), site(settings.github))
+    known, words = settings.notifier, Words(Redactor(settings.secrets), settings.github.site)
     rate = Rate(known.apart_seconds, known.per_minute, known.per_hour)
     if not useful(settings):
         raise Nobody("there is nobody to tell: set github.app_id and its private key, github.token, slack or smtp")
@@ -60,7 +54,12 @@ async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncI
             await stack.enter_async_context(client)
         teller = Teller(client, recorder, words, frozenset(settings.our_accounts), known.replies)
         teller.channels, teller.patience = configured(settings), known.patience_seconds
-        workers = [worker(settings, link, SERVICE, teller.tell, recorder) for _ in range(AT_ONCE)]
+        if settings.nats_url:  # others of us may come to it; to a nats-server of our own nobody else does
+            seat = await stack.enter_async_context(seated(link, SERVICE, settings.holder, known.silent_seconds))
+            teller.turn = seat
+            workers = [seated_worker(settings, seat, teller.tell, recorder) for _ in range(AT_ONCE)]
+        else:
+            workers = [worker(settings, link, SERVICE, teller.tell, recorder) for _ in range(AT_ONCE)]
         yield await stack.enter_async_context(at_work(SERVICE, workers))
 
 

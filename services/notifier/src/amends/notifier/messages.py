@@ -20,6 +20,7 @@ from amends.common.events import (
 )
 from amends.common.explain.handover import EFFECTS
 from amends.common.explain.reasons import ENDINGS, OUTCOMES, UNHEARD_COMMANDS, escalation
+from amends.common.gate.hunks import claimed
 from amends.common.github.names import is_sha
 from amends.common.situation import Accounted, Situation
 from amends.common.standing import Status
@@ -114,7 +115,7 @@ class Messages:
 
     def _verdict(self, verdict: Verdict, sha: str) -> Iterable[str]:
         if verdict.judgement is Judgement.FIXED:
-            hunks = ", ".join(self._words.line(hunk) for hunk in verdict.hunks[:MOST])
+            hunks = ", ".join(self._words.line(claimed(hunk).place) for hunk in verdict.hunks[:MOST])
             yield f"Fixed in {self._commit(sha)}" + (f": {hunks}." if hunks else ".")
         elif verdict.judgement is Judgement.NEEDS_HUMAN and verdict.beside:
             yield self._one_decision(verdict)

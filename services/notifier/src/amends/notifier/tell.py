@@ -63,6 +63,25 @@ class Knowing(Recorder, Protocol):
         ...
 
 
+class Turn(Protocol):
+    """Whether it is our turn to tell: others of us may run."""
+
+    term: int
+
+    async def confirm(self, term: int) -> None:
+        """Right before an effect; raises Later unless it has been our turn since `term` began."""
+        ...
+
+
+class Always:
+    """Nobody else runs."""
+
+    term = 0
+
+    async def confirm(self, term: int) -> None:
+        """It is."""
+
+
 class Turned(Exception):
     """A channel does not take it, and will not take it later."""
 
@@ -94,6 +113,7 @@ class Teller:
         self._ours = ours
         self._most = most
         self.channels: Mapping[str, Channel] = {}
+        self.turn: Turn = Always()
         self.run = f"notifier-{uuid4().hex[:16]}"
         self._unsaid: set[tuple[str, str]] = set()
         self.patience = 1_800.0
@@ -180,7 +200,7 @@ class Teller:
             return await page.tell(fact, _text(kept or b""))
         if isinstance(fact, LoopPaused):
             return ""
-        await self._leave(event.pos)
+        await self._leave(event.pos, self.turn.term)
         messages = Messages(self._words, asked.situation)
         begun = channel, messages.reference(fact)
 
@@ -272,9 +292,7 @@ class Teller:
         if self._client is None:
             raise Stopped("GitHub does not know us")
 
-        async def leave() -> None:
-            await self._leave(event.pos)
-
+        leave = partial(self._leave, event.pos, self.turn.term)  # what was looked at in an earlier term has aged
         try:
             reach = await self._client.repository(now.repo)
         except (Denied, Missing):
@@ -282,21 +300,22 @@ class Teller:
             raise
         return Board(reach, now.number, self._ours, leave, Rules(now.drafts, now.opt_out_label, answered))
 
-    async def _leave(self, pos: int) -> None:
-        """Right before each effect: may it be made?"""
+    async def _leave(self, pos: int, term: int) -> None:
+        """Right before each effect: may it be made, and by us?"""
         match await self._recorder.may(pos):
             case Go():
-                return
+                pass
             case Stop(reason="paused"):
                 raise Later(_PAUSED, "it is paused")
             case Stop(reason="comments_per_hour"):
                 raise Later(_MANY, "enough was said in this hour")
             case Stop(reason="superseded"):
-                return  # a cycle's attempt went on or ended; where the loop stands now may be shown all the same
+                pass  # a cycle's attempt went on or ended; where the loop stands now may be shown all the same
             case Stop(reason=reason):
                 raise Stopped(reason)
             case Unavailable(detail=detail):
                 raise Later(_AWAY, detail)
+        await self.turn.confirm(term)
 
     async def _report(self, report: Report) -> None:
         match await report_until_answered(self._recorder, report):

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from amends.common import alone
 from amends.common.answers import Recorder, Report
@@ -18,6 +19,7 @@ from amends.common.git.process import executable
 from amends.common.git.tidying import MEGABYTE, Shelf, Tidying
 from amends.common.github.auth import PUBLISHING, PUSHING, WATCHING
 from amends.common.github.client import Client, Nobody
+from amends.common.owned import owned
 from amends.common.settings import Settings
 from amends.common.working import Working, at_work
 from amends.publisher.push import Publisher
@@ -51,11 +53,14 @@ class Answers:
 
 def answers(settings: Settings, client: Client, watching: Client, recorder: Recorder) -> Answers:
     """The handler of events, connected to nothing yet; `watching` only reads."""
-    folder = settings.publisher.folder or settings.data_dir / "publisher"
     publisher = Publisher(
-        client, Access(client, PUSHING), Repositories(folder), recorder, settings.publisher, settings.secrets
+        client, Access(client, PUSHING), Repositories(_folder(settings)), recorder, settings.publisher, settings.secrets
     )
     return Answers(publisher, Resolver(publisher), Watcher(watching))
+
+
+def _folder(settings: Settings) -> Path:
+    return settings.publisher.folder or settings.data_dir / "publisher"
 
 
 def tidy(settings: Settings, handling: Answers) -> Tidying:
@@ -69,6 +74,13 @@ def tidy(settings: Settings, handling: Answers) -> Tidying:
 async def publishing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Working]:
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
     executable()
+    with owned(_folder(settings), "give each publisher a data_dir, or a publisher.folder, of its own"):
+        async with _publishing(settings, recorder, link) as working:
+            yield working
+
+
+@asynccontextmanager
+async def _publishing(settings: Settings, recorder: Recorder, link: Link) -> AsyncIterator[Working]:
     async with Client(settings.github, PUBLISHING) as client, Client(settings.github, WATCHING) as watching:
         handling = answers(settings, client, watching, recorder)
         workers = [worker(settings, link, SERVICE, handling.answer, recorder) for _ in range(AT_ONCE)]

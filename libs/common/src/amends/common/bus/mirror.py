@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from amends.common.bus.jetstream import NO_MESSAGE, NO_STREAM, drift, look, make_stream
+from amends.common.bus.jetstream import IN_FLIGHT, NO_MESSAGE, NO_STREAM, WRONG_LAST, drift, look, make_stream
 from amends.common.bus.link import SECONDS, Link
 from amends.common.effects import effect
 from amends.common.envelope import Row, cloud_event, row_from, subject
@@ -16,7 +16,6 @@ from amends.common.envelope import Row, cloud_event, row_from, subject
 STREAM = "EVENTS"
 EPOCH = "amends.epoch"
 MESSAGES = 1_000_000  # about 0.5 GB, and a month of a busy installation: more than a backup's interval
-_WRONG_LAST, _IN_FLIGHT = 10071, 10164
 WINDOW = 4 * 1024 * 1024  # bytes under way before the server must have confirmed them
 
 
@@ -101,7 +100,7 @@ class Mirror:
         if answer.get("seq") == row.pos:
             return
         error = answer.get("error", answer)
-        refused = Overtaken if error.get("err_code") in {_WRONG_LAST, _IN_FLIGHT} else Conflict
+        refused = Overtaken if error.get("err_code") in {WRONG_LAST, IN_FLIGHT} else Conflict
         raise refused(f"position {row.pos} was not mirrored: {error}")
 
     def _state(self, info: Mapping[str, Any]) -> State:

@@ -57,7 +57,7 @@ class Done:
                 return "the workspace was not as it was left", "; ".join(notes), under
             case PushRequested() as fact:
                 return (
-                    f"a push of {len(fact.changes)} files on {fact.base[:7]} was asked for",
+                    f"a push of {_files(len(fact.changes))} on {fact.base[:7]} was asked for",
                     f"the fix of cycle {fact.n} is ready",
                     "",
                 )
@@ -110,3 +110,7 @@ class Done:
 
 def _judged(verdict: Verdict) -> str:
     return f"{verdict.item} {verdict.judgement}{f' ({verdict.reason})' if verdict.reason else ''}"
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"

@@ -27,6 +27,13 @@ class Hunk(NamedTuple):
         """As verdicts name it: `app.py:10-12`."""
         return f"{self.path}:{self.start}-{self.end}"
 
+    @property
+    def place(self) -> str:
+        """As people say it: `app.py:10`, also for what is inserted there, and of a new file just its name."""
+        if self.end == _EVERYTHING or (self.start, self.end) == (1, 0):
+            return self.path
+        return self.name if self.end > self.start else f"{self.path}:{self.start}"
+
     def holds(self, other: Hunk) -> bool:
         """Whether the other is within it; what is inserted right beside it is."""
         return self.path == other.path and self.start <= other.start and other.end <= self.end
