@@ -7,6 +7,7 @@ import pytest
 from amends.common.events import Author, Permission
 from amends.common.policy import Policy
 from amends.common.standing import (
+    SECOND,
     Status,
     approvals,
     backoff,
@@ -16,6 +17,7 @@ from amends.common.standing import (
     opinions,
     questions,
     rejections,
+    requests,
     timers,
     trusted,
     window,
@@ -209,6 +211,12 @@ def test_a_window_is_not_moved_by_what_does_not_count() -> None:
 def test_a_closed_loop_waits_for_nobodys_work(stage: Callable[[], Telling]) -> None:
     story = stage().when(closed(90))
     assert {timer.name.partition("/")[0] for timer in timers(story.loop, story.policy)} <= {"tell"}
+
+
+def test_a_pause_does_not_make_late_what_people_have_to_be_told() -> None:
+    story = pushing().when(pushed(), command("pause"))
+    tell = story.policy.waits.tell_seconds * SECOND
+    assert {one.due for one in requests(story.loop, story.policy) if one.service == "notifier"} == {story.time + tell}
 
 
 def test_no_two_timers_of_a_loop_have_the_same_name() -> None:

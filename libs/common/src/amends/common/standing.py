@@ -469,7 +469,8 @@ def requests(loop: Loop, policy: Policy) -> list[Request]:
             found.append(Request(cycle.fetched.pos, "fixer", wait))
         elif not cycle.fetched:
             found.append(Request(cycle.requested.pos, "comment-fetcher", due.get(f"collect/{step}", loop.time)))
-    found += [Request(pos, ask.fact.service, due.get(f"tell/{pos}", loop.time)) for pos, ask in loop.asks.items()]
+    told = policy.waits.tell_seconds * SECOND
+    found += [Request(pos, ask.fact.service, ask.mark.time + told) for pos, ask in loop.asks.items()]
     for id_, review in loop.reviews.items():
         if unchecked(review):
             found.append(Request(review.mark.pos, "comment-fetcher", due.get(f"author/{id_}", loop.time)))
