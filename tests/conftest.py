@@ -2,9 +2,11 @@
 
 import logging
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,8 +22,23 @@ pytest_plugins = [
 ]
 
 
+# Begun in the background of a shell (`.ci/run &`) the tests would ignore Ctrl-C, and so would all that they start and
+# mean to end by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # What the tests themselves are told; all other variables of this beginning are somebody's settings.
 TOLD = {f"AMENDS_{name}" for name in ("FAULTS", "LANES", "POINT", "SCHEDULES", "SEED", "SNAPSHOTS")}
+
+
+# Side by side, whatever begins last is waited for: these take longest.
+FIRST = ("faults", "connected", "cli", "stories", "publisher", "notifier", "fixer", "test_readme.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slowest folders come first, otherwise as they were."""
+    ranks = {Path(__file__).with_name(name): rank for rank, name in enumerate(FIRST)}
+    items.sort(key=lambda item: min(ranks.get(path, len(FIRST)) for path in (item.path, *item.path.parents)))
 
 
 @pytest.fixture(scope="session", autouse=True)

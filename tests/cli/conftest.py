@@ -45,7 +45,7 @@ def reported(directory: Path, about: About, *facts: AnyFact) -> None:
     assert result.exit_code == 0, result.output
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data directory of a running `amends up` that tests of this package share: each uses loops of its own."""
     with up(tmp_path_factory.mktemp("up") / "data") as directory:

@@ -37,6 +37,12 @@ def test_up_starts_its_nats_server_before_it_loads_the_services() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_up_does_not_load_what_only_postgresql_needs() -> None:
+    code = "import sys, amends.cli.together; print([name for name in sys.modules if 'postgresql' in name])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 @pytest.mark.parametrize("path", commands(cli), ids=" ".join)
 def test_every_command_has_a_help_and_every_leaf_an_example(path: tuple[str, ...]) -> None:
     result = called(*path, "--help")
@@ -125,7 +131,7 @@ def test_an_interrupted_command_says_so_with_its_exit_code(told: Scribe) -> None
     ids=" ".join,
 )
 def test_hostile_words_never_reach_a_terminal_as_they_are(told: Scribe, arguments: tuple[str, ...]) -> None:
-    written = on_a_terminal(*arguments, "--database", told.url, NO_COLOR="1", TERM="xterm")
+    written = on_a_terminal(*arguments, "--database", told.url, NO_COLOR="1", TERM="xterm", COLUMNS="120")
     assert "basket" in written
     assert [letter for letter in written if not letter.isprintable() and letter not in "\r\n"] == []
 

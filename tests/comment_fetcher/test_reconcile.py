@@ -241,3 +241,25 @@ async def test_a_command_that_no_webhook_told_is_given_and_is_no_feedback(scene:
         await desk.reconciler.look()
         await desk.react()
         assert (desk.loop.paused != "", desk.loop.items) == (True, {})
+
+
+@asynchronous
+async def test_who_is_led_to_a_sign_in_page_says_so_and_looks_again(sqlite_book: Book, scene: Scene) -> None:
+    async with at_work(sqlite_book, scene) as desk:
+        page = {"location": "http://127.0.0.1:9/sign-in"}
+        scene.double.faults.next("GRAPHQL", status=302, headers=page)
+        (missed,) = (await desk.reconciler.look()).missed
+        assert "leads to http://127.0.0.1:9/sign-in" in missed
+        assert (await desk.reconciler.look()).missed == []
+
+
+@asynchronous
+async def test_a_repository_that_is_listed_under_its_old_name_is_told_of_once(
+    sqlite_book: Book, scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with at_work(sqlite_book, scene) as desk:
+        scene.repo.rename("gadget")
+        for _ in range(3):
+            await desk.reconciler.look()
+    warned = [vars(one) for one in caplog.records if one.levelname == "WARNING"]
+    assert [(one["listed"], one["called"]) for one in warned] == [("acme/widget", "acme/gadget")]

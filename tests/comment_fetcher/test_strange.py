@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import SecretStr, TypeAdapter
@@ -69,6 +70,16 @@ async def test_all_is_read_however_it_is_said(tmp_path: Path, odd: str) -> None:
     assert (again.lagging, snapshot.reviews[0].comment.id > 2**53) == ((), True)
 
 
+@asynchronous
+async def test_what_webhooks_gave_no_global_name_is_found_in_the_lists_by_its_number(tmp_path: Path) -> None:
+    async with reached(tmp_path, "unnamed") as reach:
+        snapshot = await Reader().read(reach, NUMBER)
+        kinds = (("review", snapshot.reviews), ("thread", snapshot.threads[0].said), ("comment", snapshot.talk))
+        unnamed = [f"{kind}-{said.comment.id}" for kind, all_ in kinds for said in all_]
+        assert (await Reader().read(reach, NUMBER, unnamed)).lagging == ()
+    assert {said.node[:5] for said in snapshot.threads[0].said} == {"PRRC_"}
+
+
 @pytest.mark.parametrize("odd", REFUSED)
 @asynchronous
 async def test_what_cannot_be_read_is_said_and_is_never_nothing(tmp_path: Path, odd: str) -> None:
@@ -112,7 +123,40 @@ def test_the_doctor_has_no_complaint_about_one_that_is_only_odd(tmp_path: Path) 
         assert doctored(forge, forge.name) == {}
 
 
+def test_git_is_where_the_repository_says_on_the_same_host(tmp_path: Path) -> None:
+    with strange(tmp_path, "scm") as forge:
+        assert doctored(forge, forge.name) == {}
+
+
 def test_an_address_that_is_not_the_apis_is_said(tmp_path: Path) -> None:
     with strange(tmp_path) as forge:
         forge.api = forge.api.removesuffix("/v3")
         assert "does not answer like a GitHub" in doctored(forge, forge.name)["github"].found
+
+
+def test_a_github_with_a_certificate_of_its_own_is_read_and_cloned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with strange(tmp_path, "tls") as forge:
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+        assert doctored(forge, forge.name) == {}
+
+
+def test_a_certificate_that_nobody_vouches_for_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with strange(tmp_path, "tls") as forge:
+        found = doctored(forge, forge.name)["github"].found
+    assert "its certificate is not believed (self" in found
+    assert "SSL_CERT_FILE" in found
+
+
+def test_a_github_behind_a_proxy_is_read_and_cloned_through_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with strange(tmp_path) as forge:
+        here = urlsplit(forge.api)
+        monkeypatch.setenv("http_proxy", f"http://{here.netloc}")  # it takes whole addresses, and looks at no host
+        forge.api = f"http://github.corp.test{here.path}"
+        assert doctored(forge, forge.name) == {}
+        assert forge.hosts == {"github.corp.test"}
+        forge.hosts.clear()
+        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+        forge.api = here.geturl()
+        assert doctored(forge, forge.name) == {}  # what is on this machine is no matter for a proxy

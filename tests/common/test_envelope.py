@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import suppress
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from amends.common.envelope import (
     FACTS,
@@ -28,6 +31,7 @@ from amends.common.envelope import (
     subject,
 )
 from amends.common.events import AnyFact, FixPushed
+from amends.common.identity import LOOP, About, loop_name
 from amends.common.upcast import STEPS, Stored, upcast
 from tests.support.examples import EXAMPLES, HEAD
 
@@ -114,6 +118,17 @@ def test_the_same_intent_has_the_same_id_and_another_one_another() -> None:
 
 def test_a_subject_names_the_loop_and_the_fact() -> None:
     assert subject("1-pr-7", "fix.pushed") == "events.1-pr-7.fix.pushed"
+
+
+@given(st.text(max_size=30) | st.from_regex(LOOP), NUMBER | st.none(), NUMBER | st.none())
+def test_inv_10_whatever_a_report_is_about_its_subject_is_of_plain_tokens(
+    name: str, repo: int | None, number: int | None
+) -> None:
+    loops = {loop_name(About(repo=repo, number=number)) or "installation"}
+    with suppress(ValidationError):
+        loops |= {loop_name(About(loop=name)) or "installation"}
+    subjects = [subject(loop, type_) for loop in loops for type_ in FACTS]
+    assert [one for one in subjects if not re.fullmatch(r"events(\.[A-Za-z0-9_-]+){2,3}", one)] == []
 
 
 @pytest.mark.parametrize("fact", EXAMPLES, ids=lambda fact: fact.type)

@@ -16,8 +16,26 @@ from amends.common.explain.reasons import ENDINGS, FAILURES, OUTCOMES, REFUSALS,
 from amends.common.loop import Loop
 from amends.common.standing import SECOND, Status, obstacles, requests, status
 from tests.support.examples import NOON
-from tests.support.facts import MARIA, command
-from tests.support.given import given
+from tests.support.facts import (
+    MARIA,
+    TOM,
+    approved,
+    believed,
+    command,
+    comment,
+    failed,
+    fetched,
+    item,
+    only_answered,
+    prepared,
+    pushed,
+    rejected,
+    started,
+    verdict,
+)
+from tests.support.facts import observed as seen
+from tests.support.given import Telling, collecting, given, settling
+from tests.support.given import fixing as taken_up
 from tests.support.snapshots import assert_as_before
 from tests.support.stories import STORIES, Teller, awaiting, fixing, no_model, observed, opened, paused, used_up
 from tests.support.story import Story
@@ -73,6 +91,41 @@ def test_a_command_whose_author_nobody_looks_up_is_shown_with_its_deadline_and_t
     story.after(story.policy.waits.author_seconds)
     shown = [condition.remedy for condition in explain(story.loop, story.policy, []).conditions if not condition.met]
     assert "the comment-fetcher reports author.checked (late)" in shown
+
+
+def said(story: Telling) -> Explanation:
+    return explain(story.loop, story.policy, story.events[-20:])
+
+
+def test_of_a_loop_that_was_stopped_nobody_is_told_that_feedback_begins_it_again() -> None:
+    story = settling().when(command("stop"))
+    assert said(story).next == "Nothing, unless somebody says fix or reset."
+    story.so_far().when(*believed(rejected(4))).after(300).then()
+
+
+def test_of_a_stopped_loop_nobody_is_told_that_an_answer_helps_nor_of_a_question_that_an_approval_does() -> None:
+    stopped = taken_up().when(failed("checks_failed"), comment(by=TOM))
+    assert said(stopped).next == "One of the commands below, or an approval of the current head."
+    stopped.so_far().when(*believed(approved())).then("loop.finished approved")
+    asking = taken_up().when(only_answered(verdict(judgement="needs_human")))
+    assert said(asking).next == "An answer where it was asked, or one of the commands below."
+    asking.so_far().when(*believed(approved())).then()
+
+
+def test_an_open_question_is_why_a_human_is_needed_whatever_he_was_told_of_since() -> None:
+    story = collecting().when(fetched(item(), item("thread/5")), started())
+    story.when(only_answered(verdict(judgement="answered"), verdict("thread/5", "needs_human")))
+    conflict = fetched(item("thread/5"), item("review/4"), n=2).model_copy(update={"conflicts": ("shop.py",)})
+    story.when(*believed(rejected(4))).after(30).when(conflict, started(n=2), prepared(verdict("review/4"), n=2))
+    explanation = said(story.when(pushed(2)))
+    assert explanation.why.startswith("A human is needed (question)")
+    assert explanation.handover is not None
+    assert explanation.handover.reason == "question"
+
+
+def test_where_something_hinders_the_next_step_is_to_take_it_away() -> None:
+    story = given(pull=seen(draft=True))
+    assert said(story).next.endswith("But first: mark the pull request as ready for review.")
 
 
 def test_the_stories_cover_every_status() -> None:

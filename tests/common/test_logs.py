@@ -66,7 +66,7 @@ def test_what_is_below_the_level_is_not_said(stream: io.StringIO) -> None:
 
 
 @given(st.text(), st.text(), st.text())
-def test_whatever_is_logged_is_one_json_line_without_control_bytes(message: str, value: str, error: str) -> None:
+def test_inv_36_whatever_is_logged_is_one_json_line_without_control_bytes(message: str, value: str, error: str) -> None:
     stream = io.StringIO()
     handler = _handler(stream)
     record = logging.makeLogRecord({"msg": message, "given": value, "exc_info": _raised(error)})

@@ -1,15 +1,12 @@
 """Everything in one process, where reports are direct calls: the log takes them whatever becomes of NATS."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import pytest
 
 from amends.common.answers import Already, Recorded, Report
 from amends.common.bus.mirror import Mirror
 from amends.common.settings import Settings
-from amends.evaluator.app import Evaluator, run
+from amends.evaluator.app import Evaluator
+from tests.connected.support.evaluating import evaluating
 from tests.faults.support.team import Pull, chatter
 from tests.support.asynchronous import asynchronous, until
 from tests.support.facts import EVE
@@ -18,24 +15,6 @@ from tests.support.nats import NatsServer, linked
 pytestmark = pytest.mark.connected
 PULL = Pull(1)
 FACTS = [fact for n in range(1, 6) for fact in chatter(PULL, n, EVE)]
-
-
-@asynccontextmanager
-async def evaluating(database: str, nats_url: str) -> AsyncIterator[Evaluator]:
-    """The evaluator in this process, as `amends up` has it."""
-    stop, up = asyncio.Event(), asyncio.get_running_loop().create_future()
-
-    @asynccontextmanager
-    async def ready(evaluator: Evaluator, _address: str) -> AsyncIterator[None]:
-        up.set_result(evaluator)
-        yield
-
-    running = asyncio.create_task(run(Settings(database=database), nats_url, stop, ready))
-    try:
-        yield await up
-    finally:
-        stop.set()
-        await running
 
 
 async def recorded(evaluator: Evaluator) -> list[type]:
@@ -47,7 +26,7 @@ async def recorded(evaluator: Evaluator) -> list[type]:
 async def test_the_log_takes_reports_while_nats_is_down_and_the_mirror_catches_up(
     sqlite_url: str, nats: NatsServer
 ) -> None:
-    async with evaluating(sqlite_url, nats.url) as evaluator:
+    async with evaluating(Settings(database=sqlite_url), nats.url) as evaluator:
         nats.kill()
         assert await recorded(evaluator) == [Recorded] * len(FACTS)
         await until(lambda: evaluator.checks()["mirror"].startswith("failing"))
@@ -60,12 +39,12 @@ async def test_the_log_takes_reports_while_nats_is_down_and_the_mirror_catches_u
 async def test_what_was_recorded_before_nats_was_lost_for_good_is_mirrored_by_the_next_one(
     sqlite_url: str, nats: NatsServer
 ) -> None:
-    async with evaluating(sqlite_url, nats.url) as evaluator:
+    async with evaluating(Settings(database=sqlite_url), nats.url) as evaluator:
         nats.kill()
         await recorded(evaluator)
         head = evaluator.log.head()
     nats.wipe()
-    async with evaluating(sqlite_url, nats.url), linked(nats.url) as link:
+    async with evaluating(Settings(database=sqlite_url), nats.url), linked(nats.url) as link:
         state = await Mirror(link).state()
         assert state is not None
         assert (state.last, state.epoch) == (head.pos, head.epoch)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,27 +18,36 @@ from amends.common.policy import Overrides
 from amends.common.sections import Fetcher as Reading
 from amends.common.sections import GitHub
 from amends.common.settings import Settings
-from amends.evaluator.app import run
+from tests.connected.support.evaluating import evaluating
 from tests.support.asynchronous import asynchronous, eventually, until
 from tests.support.github import Scene
 from tests.support.nats import NatsServer, linked
 
 pytestmark = pytest.mark.connected
 RULES = Overrides(repositories=("acme/widget",), settle_seconds=0)
+PUBLIC = """-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAqEmawS83Qkz3TXek0reo
+ATrMVT8y6Gp+bIhu4tUvQQu6s8/lqAhAojXyNwlvzWP5dXO3W07G4UE+41rOwKNn
+COiBvL5GTC8SETS9MNJcmA6TQmzVCTSXFE1MhDCNwsP82/MVEie0DqHip7tfpNIc
+bvhHxm1Lukq1VtwQSV/lILFwdfhAjdf9h8gpN1weu7lx8bJiAVHdp4fexd1H25m5
+jmOwcwGiwv/W/isppdkPueIy+OOTt+7tXMbScT5t11pW0105j4PD+cxUJRW3waPz
+MdJo7VyGzF9o9XS04Zb1asM3n6tsE+btQxSBKhYQhMAZH+GnsQroXBj9I0vzjvn9
+6wIDAQAB
+-----END PUBLIC KEY-----
+"""
 
 
 @asynccontextmanager
 async def at_work(database: str, server: NatsServer, scene: Scene) -> AsyncIterator[tuple[Fetcher, Link]]:
     """An evaluator and a comment-fetcher that have only the bus in common."""
-    stop = asyncio.Event()
     known = Settings(database=database, policy=RULES, github=scene.app_settings, fetcher=Reading(mode="poll"))
-    evaluating = asyncio.create_task(run(known, server.address("evaluator"), stop))
-    async with linked(server.address("comment-fetcher"), "comment-fetcher") as link:
+    async with (
+        evaluating(known, server.address("evaluator")),
+        linked(server.address("comment-fetcher"), "comment-fetcher") as link,
+    ):
         recorder = NatsRecorder(link, "comment-fetcher")
         async with fetching(known, recorder, recorder.followed, link) as fetcher:
             yield fetcher, link
-    stop.set()
-    await evaluating
 
 
 @asynchronous
@@ -71,7 +79,12 @@ async def test_without_a_comment_fetcher_nobody_answers(guarded: NatsServer) -> 
 
 @pytest.mark.parametrize(
     "github",
-    [GitHub(), GitHub(app_id="1", private_key=SecretStr("no key")), GitHub(app_id="1", private_key_file=Path("/none"))],
+    [
+        GitHub(),
+        GitHub(app_id="1", private_key=SecretStr("no key")),
+        GitHub(app_id="1", private_key=SecretStr(PUBLIC)),
+        GitHub(app_id="1", private_key_file=Path("/none")),
+    ],
 )
 @asynchronous
 async def test_a_key_that_cannot_sign_is_said_at_the_start(github: GitHub, nats: NatsServer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
@@ -24,8 +23,8 @@ from amends.common.sections import Agent, Fetcher, Gateway, GitHub, Model
 from amends.common.settings import Settings, read
 from amends.doubles.model import Asked, ModelDouble, Says, text
 from amends.doubles.model.double import KEY
-from amends.evaluator.app import run
 from amends.publisher.app import publishing
+from tests.connected.support.evaluating import evaluating
 from tests.support.asynchronous import asynchronous, until
 from tests.support.commanding import installed, one, report
 from tests.support.fixing import edits, reports, suggests, triages
@@ -40,9 +39,7 @@ RULES = Overrides(repositories=("acme/widget",), settle_seconds=0)
 @asynccontextmanager
 async def at_work(known: Settings, server: NatsServer) -> AsyncIterator[Child]:
     """All services, each with nothing but the bus; the fixer in a process of its own."""
-    stop = asyncio.Event()
-    evaluating = asyncio.create_task(run(known, server.url, stop))
-    async with linked(server.url) as one, linked(server.url) as other:
+    async with evaluating(known, server.url), linked(server.url) as one, linked(server.url) as other:
         reader, writer = NatsRecorder(one, "comment-fetcher"), NatsRecorder(other, "publisher")
         async with (
             fetching(known, reader, reader.followed, one),
@@ -50,8 +47,6 @@ async def at_work(known: Settings, server: NatsServer) -> AsyncIterator[Child]:
             child_fixing(known, server.url) as child,
         ):
             yield child
-    stop.set()
-    await evaluating
 
 
 @asynchronous

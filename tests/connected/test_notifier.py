@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -21,8 +20,8 @@ from amends.common.policy import Overrides
 from amends.common.sections import Notifier
 from amends.common.settings import Settings
 from amends.common.working import Working
-from amends.evaluator.app import run
 from amends.notifier.app import notifying
+from tests.connected.support.evaluating import evaluating
 from tests.support.asynchronous import asynchronous, eventually, until
 from tests.support.examples import NOON
 from tests.support.github import Scene
@@ -52,12 +51,8 @@ async def telling(settings: Settings, server: NatsServer) -> AsyncIterator[Worki
 @asynccontextmanager
 async def deciding(settings: Settings, server: NatsServer) -> AsyncIterator[NatsRecorder]:
     """An evaluator, and somebody who reports to it."""
-    stop = asyncio.Event()
-    evaluating = asyncio.create_task(run(settings, server.address("evaluator"), stop))
-    async with linked(server.address("cli"), "cli") as cli:
+    async with evaluating(settings, server.address("evaluator")), linked(server.address("cli"), "cli") as cli:
         yield NatsRecorder(cli, "cli")
-        stop.set()
-        await evaluating
 
 
 def seen(scene: Scene) -> PrObserved:

@@ -140,9 +140,11 @@ ALONE = ("comment-fetcher", "fixer", "publisher", "notifier")
 
 
 @pytest.mark.parametrize("service", ALONE)
-def test_a_service_of_its_own_gets_to_work_and_ends_cleanly(service: str, tmp_path: Path, nats: NatsServer) -> None:
+def test_a_service_of_its_own_gets_to_work_and_ends_cleanly(
+    service: str, tmp_path: Path, nats: NatsServer, scene: Scene
+) -> None:
     evaluator = Amends(tmp_path / "evaluator", "run", "evaluator", **SETTINGS, nats_url=nats.url).start().ready()
-    forge = {"github_token": "ghp_nothing", "github_api_url": f"http://127.0.0.1:{free_port()}/api/v3"}
+    forge = {"github_token": scene.double.token("octocat"), "github_api_url": scene.double.api_url}
     process = Amends(tmp_path / service, "run", service, **SETTINGS, **forge, nats_url=nats.url, ops_port=free_port())
     try:
         process.start()

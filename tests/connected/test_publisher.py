@@ -11,7 +11,6 @@ import pytest
 
 from amends.common.answers import Already, Recorded, Recorder, Report
 from amends.common.bus.reporter import NatsRecorder
-from amends.common.delivery import Later
 from amends.common.events import (
     AnyFact,
     Author,
@@ -31,8 +30,8 @@ from amends.common.github.sightings import EPOCH, pull_seen
 from amends.common.identity import About
 from amends.common.policy import Overrides
 from amends.common.settings import Settings
-from amends.evaluator.app import run
 from amends.publisher.app import publishing
+from tests.connected.support.evaluating import evaluating
 from tests.support.asynchronous import asynchronous, until
 from tests.support.github import Scene
 from tests.support.nats import NatsServer, linked
@@ -80,34 +79,22 @@ async def recorded(recorder: Recorder, report: Report) -> None:
         await asyncio.sleep(0.05)
 
 
-async def kept(recorder: Recorder, content: bytes) -> str:
-    """Once somebody is there to keep it."""
-    while True:
-        try:
-            return await recorder.put(content)
-        except Later:
-            await asyncio.sleep(0.05)
-
-
 @asynchronous
 async def test_what_is_asked_for_on_the_bus_ends_as_a_commit(
     sqlite_url: str, server: NatsServer, scene: Scene, tmp_path: Path
 ) -> None:
-    stop, before = asyncio.Event(), scene.pull.head
+    before = scene.pull.head
     known = Settings(database=sqlite_url, policy=RULES, github=scene.app_settings, data_dir=tmp_path)
-    evaluating = asyncio.create_task(run(known, server.url, stop))
     about = About(repo=scene.repo.id, number=scene.pull.number)
-    async with linked(server.url, "publisher") as link:
+    async with evaluating(known, server.url), linked(server.url, "publisher") as link:
         recorders: dict[Reporter, Recorder] = {
             who: NatsRecorder(link, who) for who in ("gateway", "comment-fetcher", "fixer")
         }
         async with publishing(known, NatsRecorder(link, "publisher"), link) as working:
-            blob = await kept(recorders["fixer"], WHAT)
+            blob = await recorders["fixer"].put(WHAT)
             old = scene.repo.read("app.py", "feature") or b""
             for who, fact in story(scene, blob, sha256(old).hexdigest()):
                 await recorded(recorders[who], Report(fact=fact, about=about))
             await until(lambda: scene.pull.head != before)
             await until(lambda: working.checks() == {"publisher": "ok"})
             assert scene.repo.read("app.py", "feature") == WHAT
-    stop.set()
-    await evaluating

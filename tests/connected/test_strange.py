@@ -37,6 +37,7 @@ def test_each_rejection_becomes_one_commit_and_our_own_words_begin_no_cycle(tmp_
         said = {
             "GITHUB_API_URL": forge.api, "GITHUB_TOKEN": TOKEN, "FETCHER_MODE": "poll", "FETCHER_POLL_SECONDS": "1",
             "POLICY_REPOSITORIES": json.dumps([forge.name]), "POLICY_SETTLE_SECONDS": "1",
+            "NOTIFIER_APART_SECONDS": "0",
             "POLICY_RESOLVE_THREADS": "false",  # a thread stays open, and our answer is the last word in it
         }  # fmt: skip
         suggests(forge, "b = 23")

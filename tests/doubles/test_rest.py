@@ -236,6 +236,17 @@ def test_only_a_pull_requests_conversation_says_it_is_one(
     assert "pull_request" in bob.json(f"{REPO}/issues/1")
 
 
+def test_a_label_has_an_address_whatever_it_is_called(bob: Api, pull: PullHandle) -> None:
+    pull.label("amends: on hold", "h\u00f6her/weiter")
+    urls = [one["url"].partition("/labels/")[2] for one in bob.json(f"{REPO}/issues/1/labels")]
+    assert urls == ["amends:%20on%20hold", "h%C3%B6her%2Fweiter"]
+
+
+@pytest.mark.parametrize("sha", ["0", "-x", "f" * 40])
+def test_a_tree_that_is_none_is_not_found(bob: Api, pull: PullHandle, sha: str) -> None:
+    assert bob.get(f"{REPO}/git/trees/{sha}").status_code == 404
+
+
 def test_what_the_double_lacks_is_remembered(github: GitHubDouble, bob: Api) -> None:
     assert bob.get("/gists").status_code == 404
     assert github.requests.unknown == ["GET /gists"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amends.common.events import (
+    AnyFact,
     ChecksCounted,
     ChecksRequested,
     Escalated,
@@ -25,6 +26,7 @@ from tests.support.facts import (
     observed,
     prepared,
     pushed,
+    resolved,
     started,
     verdict,
 )
@@ -73,6 +75,28 @@ def test_it_is_owed_until_the_publisher_answers_and_nobody_else() -> None:
     story.when(ResolveFinished(n=1, roots=(5,)))
     assert owed(story) == []
     assert story.loop.items["thread/5"].resolved
+
+
+WORD = comment(text="no, not so", reply=6, seconds=45)
+OURS: list[tuple[AnyFact, ...]] = [
+    (WORD, ResolveFinished(n=1, roots=(5,))),
+    (ResolveFinished(n=1, roots=(5,)), WORD),
+    (WORD, resolved(seconds=60), ResolveFinished(n=1, roots=(5,))),
+    (resolved(seconds=60), WORD, ResolveFinished(n=1, roots=(5,))),
+    (ResolveFinished(n=1, roots=(5,)), resolved(seconds=60), WORD),
+]
+
+
+@pytest.mark.parametrize("facts", OURS, ids=["before", "late", "before, and seen", "meanwhile", "late, and seen"])
+def test_what_somebody_said_before_we_resolved_his_thread_is_not_lost(facts: tuple[AnyFact, ...]) -> None:
+    story = fixed("fixed").so_far().after(60).when(*facts).after(30).then("fix.requested 2/1")
+    story.when(fetched(item("thread/5", "no, not so", resolved=True), n=2, head=NEXT)).then()
+    assert story.status == "fixing"
+
+
+def test_what_somebody_said_before_he_resolved_his_thread_himself_needs_no_answer() -> None:
+    story = fixed("fixed").when(ResolveFinished(n=1)).so_far()
+    story.when(WORD, resolved(seconds=60)).after(300).then()
 
 
 def test_the_answer_resolves_nothing_that_was_not_asked_for() -> None:

@@ -69,6 +69,15 @@ def test_fix_during_a_cycle_is_done_after_it() -> None:
     story.then("cycle.finished 1 pushed used", "review.requested of maria", "fix.requested 2/1")
 
 
+def test_fix_during_a_cycle_is_done_with_its_next_attempt_if_there_is_one() -> None:
+    story = fixing().when(comment(by=TOM), command("fix"), failed("crashed"))
+    story.then("command.accepted fix", "fix.requested 1/2")
+    assert story.last(FixRequested).scope == "all"
+    story.when(fetched(item(), item("thread/5", by=TOM), k=2), started(k=2)).so_far()
+    story.when(prepared(verdict(), verdict("thread/5"), k=2), pushed())
+    assert (story.judgement("thread/5"), story.loop.ask) == ("fixed", "")
+
+
 def test_fix_starts_a_finished_loop_again() -> None:
     story = given(*believed(approved()), aside(by=TOM)).so_far()
     story.when(command("fix")).then("command.accepted fix", "fix.requested 1/1")

@@ -16,6 +16,7 @@ from tests.support.facts import (
     failed,
     fetched,
     item,
+    not_fetched,
     observed,
     policy_changed,
     policy_observed,
@@ -57,6 +58,12 @@ def test_the_obstacle_is_named(pull: PrObserved, freed: AnyFact, request: pytest
     assert names == [request.node.callspec.id]
 
 
+def test_access_that_is_lost_is_one_obstacle_with_the_remedy_that_helps() -> None:
+    story = collecting().when(access("lost", 1), not_fetched("access_lost")).so_far()
+    (found,) = obstacles(story.loop, story.policy)
+    assert (found.name, found.remedy) == ("on hold (access_lost)", "give amends its access to the repository back")
+
+
 @pytest.mark.parametrize(("pull", "freed"), HINDERED[:3], ids=NAMES[:3])
 def test_a_fix_that_is_prepared_behind_an_obstacle_is_not_pushed(pull: PrObserved, freed: AnyFact) -> None:
     changed = pull.model_copy(update={"updated_at": at(5)})
@@ -72,6 +79,12 @@ def test_a_repository_that_is_taken_off_the_list_is_not_pushed_to() -> None:
 
 def test_drafts_may_be_allowed() -> None:
     given(*believed(rejected()), pull=observed(draft=True), policy=DRAFTS).after(30).then("fix.requested 1/1")
+
+
+def test_a_draft_that_is_allowed_after_it_was_not_is_no_obstacle_any_more() -> None:
+    story = given(*believed(rejected()), pull=observed(draft=True), policy=DRAFTS).after(30)
+    story.when(policy_changed("no", drafts=False), fetched(item()), started(), prepared())
+    story.so_far().when(policy_changed("yes", drafts=True), *believed(rejected(4))).after(30).then("fix.requested 2/1")
 
 
 def test_the_label_to_opt_out_has_the_name_that_the_policy_gives_it() -> None:

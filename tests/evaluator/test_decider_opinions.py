@@ -19,6 +19,7 @@ from tests.support.facts import (
     checked,
     comment,
     commented,
+    deleted,
     dismissed,
     observed,
     rejected,
@@ -86,6 +87,12 @@ def test_a_cycle_does_not_wait_for_ever_for_somebody_whom_nobody_looks_up() -> N
     assert [one for one in story.decided if one.startswith("fix")] == ["fix.requested 1/1"]
 
 
+def test_a_cycle_that_waits_for_him_begins_also_when_what_came_meanwhile_is_gone_again() -> None:
+    remark = comment(by=TOM)
+    story = settling(THREADS).when(approved()).after(30).when(remark).after(30).when(deleted(remark)).after(30).then()
+    story.after(6 * 3_600).then("escalated stalled", "fix.requested 1/1")
+
+
 def test_an_approval_of_a_stranger_keeps_nobody_waiting() -> None:
     settling().when(approved(2, EVE)).after(30).then("fix.requested 1/1")
 
@@ -108,7 +115,7 @@ def test_who_may_write_may_approve(permission: Permission) -> None:
 
 
 @pytest.mark.parametrize("permission", ["triage", "read", "none"])
-def test_who_may_not_write_approves_nothing(permission: Permission) -> None:
+def test_inv_17_who_may_not_write_approves_nothing(permission: Permission) -> None:
     given().when(*believed(approved(by=EVE), permission)).then()
 
 
@@ -116,11 +123,11 @@ def test_an_unchecked_approval_finishes_nothing_until_it_is_checked() -> None:
     given().when(approved()).then().when(checked(approved())).then("loop.finished approved")
 
 
-def test_the_author_approves_nothing() -> None:
+def test_inv_17_the_author_approves_nothing() -> None:
     given().when(*believed(approved(by=ANNA), "admin")).then()
 
 
-def test_an_approval_of_an_older_head_finishes_nothing_until_that_head_is_back() -> None:
+def test_inv_17_an_approval_of_an_older_head_finishes_nothing_until_that_head_is_back() -> None:
     story = given(observed(1, head=NEXT)).when(*believed(approved(head=HEAD))).then()
     story.when(observed(2, head=HEAD)).then("loop.finished approved")
 
@@ -135,7 +142,7 @@ def test_a_bot_and_a_human_together_approve() -> None:
     story.when(*believed(approved(3, TOM))).then("loop.finished approved")
 
 
-def test_an_unlisted_bots_approval_finishes_nothing() -> None:
+def test_inv_17_an_unlisted_bots_approval_finishes_nothing() -> None:
     given().when(approved(2, ROBOT)).then()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from amends.common.events import CommandName, PushRequested
+from amends.common.events import AnyFact, CommandName, PushRequested
 from tests.support.facts import (
     EVE,
     NEXT,
@@ -25,7 +25,8 @@ from tests.support.facts import (
     rejected,
     started,
 )
-from tests.support.given import Telling, awaiting_review, collecting, fixing, given, pushing, settling
+from tests.support.given import MOST, Telling, again, awaiting_review, collecting, fixing, given, pushing, settling
+from tests.support.policies import MANY_CYCLES
 
 RESUMED = ("command.accepted resume", "loop.resumed")
 
@@ -82,6 +83,36 @@ def test_work_whose_fixer_died_meanwhile_is_begun_again() -> None:
 def test_a_push_that_was_made_meanwhile_ends_its_cycle() -> None:
     story = paused(pushing()).when(pushed()).then()
     story.when(command("resume")).then(*RESUMED, "cycle.finished 1 pushed used", "review.requested of maria")
+
+
+ENDINGS: list[tuple[AnyFact, list[str]]] = [
+    (closed(), ["loop.finished closed"]),
+    (command("accept"), ["review.requested of maria", "command.accepted accept", "loop.finished accepted"]),
+    (command("stop"), ["review.requested of maria", "command.accepted stop", "loop.finished stopped"]),
+    (command("skip"), ["review.requested of maria", "command.accepted skip"]),
+]
+
+
+@pytest.mark.parametrize(("end", "decided"), ENDINGS, ids=["closed", "accept", "stop", "skip"])
+def test_a_push_that_was_made_meanwhile_is_told_before_anything_ends(end: AnyFact, decided: list[str]) -> None:
+    story = paused(pushing()).when(pushed(), end).then()
+    story.when(command("resume")).then(*RESUMED, "cycle.finished 1 pushed used", *decided)
+    assert story.judgement("review/1") == "fixed"
+
+
+def test_what_nobody_was_told_for_hours_is_asked_for_again_one_by_one_after_the_resume() -> None:
+    story = awaiting_review(MANY_CYCLES)
+    for review in range(4, 11):
+        again(story, review)
+    paused(story.so_far()).after(2 * 3_600).then().when(command("resume")).then(*RESUMED)
+    assert len(story.after(1).decided) > MOST
+
+
+@pytest.mark.parametrize("reason", ["draft", "closed", "branch_gone", "access_lost"])
+def test_a_pull_request_that_was_seen_since_its_cycle_was_cut_off_is_not_held_back(reason: str) -> None:
+    story = paused(fixing()).when(failed(reason), observed(50)).then()
+    story.when(command("resume")).then(*RESUMED, f"cycle.finished 1 cancelled {reason}")
+    story.after(30).then("fix.requested 2/1")
 
 
 def test_what_was_collected_meanwhile_goes_to_the_fixer() -> None:

@@ -4,10 +4,11 @@ from itertools import pairwise
 
 import pytest
 
-from amends.common.events import AnyFact, Escalated, Judgement
+from amends.common.events import AnyFact, CycleFinished, Escalated, Judgement
 from amends.common.policy import Overrides
 from tests.support.facts import (
     NEXT,
+    TOM,
     believed,
     closed,
     command,
@@ -16,6 +17,7 @@ from tests.support.facts import (
     item,
     not_fetched,
     observed,
+    policy_changed,
     prepared,
     pushed,
     refused,
@@ -232,6 +234,12 @@ def test_what_a_failed_cycle_was_about_is_deferred_with_the_reason() -> None:
     story = fixing().when(failed("checks_failed"))
     assert story.judgement("review/1") is Judgement.DEFERRED
     assert story.loop.items["review/1"].verdicts
+
+
+def test_what_was_no_work_of_a_failed_cycle_is_not_put_aside_with_it() -> None:
+    story = collecting().when(fetched(item(), item("thread/5", by=TOM)), started())
+    story.when(policy_changed(triggers=("comments",)), failed("checks_failed"))
+    assert [verdict.item for verdict in story.last(CycleFinished).verdicts] == ["review/1"]
 
 
 def test_what_a_failed_cycle_was_about_is_open_again_after_a_retry() -> None:

@@ -69,6 +69,13 @@ def test_a_reopened_pull_request_is_watched_with_its_ledger_and_counters() -> No
     assert (story.loop.n, story.loop.used, story.judgement("review/1")) == (1, 1, "fixed")
 
 
+def test_what_was_stopped_stays_so_through_closing_and_reopening() -> None:
+    story = settling().when(command("stop"), closed(60), closed(70, merged=True)).so_far()
+    story.when(observed(90)).then("loop.finished stopped")
+    story.when(*believed(rejected(4))).after(300).then()
+    story.when(command("fix")).then("command.accepted fix", "fix.requested 1/1")
+
+
 def test_feedback_that_was_open_at_closing_goes_on_after_reopening() -> None:
     settling().when(closed(60)).so_far().when(observed(90)).after(30).then("fix.requested 1/1")
 

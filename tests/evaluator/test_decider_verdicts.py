@@ -1,6 +1,6 @@
 """Verdicts: each version of an item ends in exactly one, and what comes meanwhile is the next cycle's."""
 
-from amends.common.events import CommentEdited, CycleFinished, Escalated, FixRequested, Judgement
+from amends.common.events import AnyFact, CommentEdited, CycleFinished, Escalated, FixRequested, Judgement
 from tests.support.facts import (
     EVE,
     MARIA,
@@ -8,6 +8,7 @@ from tests.support.facts import (
     TOM,
     approved,
     believed,
+    command,
     comment,
     commented,
     edited,
@@ -21,6 +22,7 @@ from tests.support.facts import (
     rejected,
     resolved,
     started,
+    unresolved,
     verdict,
 )
 from tests.support.given import Telling, collecting, fixing, given
@@ -170,6 +172,33 @@ def test_a_strangers_word_is_no_answer_to_a_question() -> None:
 def test_a_question_whose_thread_somebody_resolved_is_no_question() -> None:
     story = asking().so_far().when(resolved(), *believed(approved(2, TOM)))
     story.then("loop.finished approved")
+
+
+def two_questions(*meanwhile: AnyFact) -> Telling:
+    """The fixer has a question about each of two threads; this happens before he asks."""
+    story = given(comment(), comment(8), policy=THREADS).after(30)
+    story.when(fetched(item("thread/5"), item("thread/8")), started(), *meanwhile)
+    return story.when(only_answered(verdict("thread/5", "needs_human"), verdict("thread/8", "needs_human"))).so_far()
+
+
+def test_a_question_whose_thread_is_opened_again_is_asked_beside_the_others_of_its_cycle() -> None:
+    story = two_questions(resolved(8)).when(unresolved(8)).then("escalated question")
+    assert story.last(Escalated).items == ("thread/8",)
+
+
+def test_questions_whose_threads_are_opened_one_by_one_are_each_asked_once() -> None:
+    story = two_questions(resolved(), resolved(8)).then()
+    story.when(unresolved()).then("escalated question").when(unresolved(8)).then("escalated question")
+    story.when(resolved(seconds=300), unresolved(seconds=400)).then()
+
+
+def test_an_answer_in_a_thread_that_nobody_asked_about_settles_the_question_beside_it() -> None:
+    story = given(comment(), comment(8), command("fix")).when(fetched(item("thread/5"), item("thread/8")), started())
+    question = verdict("thread/5", "needs_human").model_copy(update={"beside": ("thread/8",)})
+    story.when(only_answered(question, verdict("thread/8", "answered"))).so_far()
+    story.when(comment(8, "the second", TOM, reply=9, seconds=50))
+    assert story.status == "settling"
+    story.after(30).then("fix.requested 2/1")
 
 
 def test_other_items_go_on_while_a_question_is_open() -> None:

@@ -11,7 +11,11 @@ from tests.support.promises import check_log, check_rest
 from tests.support.walks import examples, rulebooks, walks
 from tests.support.world import Step, World
 
-WALKS, RULEBOOKS = walks("manage", "restart", "sleep", "resend", "crash", "lose", "falter"), rulebooks()
+WALKS = walks(
+    *("manage", "restart", "sleep", "resend", "crash", "lose", "falter", "force", "label", "doubt", "intrude"),
+    *("doubt", "command", "command"),
+)
+RULEBOOKS = rulebooks()
 
 
 def check_any_delay(books: Books, steps: list[Step], rules: Overrides) -> None:

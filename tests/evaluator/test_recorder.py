@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
 from hashlib import sha256
@@ -20,7 +20,8 @@ from amends.common.answers import Already, Answer, Recorded, Refused, Stop, Unav
 from amends.common.envelope import VOCABULARY, Event
 from amends.common.events import AnyFact
 from amends.common.log import Log
-from amends.evaluator.recorder import LocalRecorder, NotRunning, Recorder
+from amends.common.log.engine import BUSY_SECONDS
+from amends.evaluator.recorder import FEW, SLOW, LocalRecorder, NotRunning, Recorder
 from amends.evaluator.writer import Writer
 from tests.support.asynchronous import asynchronous, until
 from tests.support.book import reported
@@ -343,10 +344,10 @@ def test_a_decision_that_the_database_does_not_take_leaves_the_fact_and_a_stuck_
 
 
 def test_while_another_has_the_lock_nothing_is_known_and_the_same_again_is_safe(
-    recorder: Recorder, log: Log, database_url: str
+    recorder: Recorder, log: Log, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sqlite = database_url.startswith("sqlite")
-    run(recorder, "PRAGMA busy_timeout = 50" if sqlite else "SET lock_timeout = '50ms'")
+    monkeypatch.setattr("amends.evaluator.writer.writer.BUSY_SECONDS", 0)
+    run(recorder, "PRAGMA busy_timeout = 0" if database_url.startswith("sqlite") else "SET lock_timeout = '50ms'")
     with locked(database_url):
         assert isinstance(asyncio.run(report(recorder, comment())), Unavailable)
         assert recorder.trouble.startswith("the log cannot be written")
@@ -373,6 +374,95 @@ def test_a_log_of_a_newer_vocabulary_is_not_written(recorder: Recorder, log: Log
     assert recorder.outdated
     assert "upgrade" in recorder.trouble
     assert log.rows(0) == []
+
+
+# --- on the event loop's own thread --------------------------------------------------------------------------------
+
+
+@contextmanager
+def noting(writer: Writer, before: Callable[[], None] = lambda: None) -> Iterator[tuple[Recorder, list[str]]]:
+    """A recorder, and on which thread each of its batches was recorded."""
+    threads: list[str] = []
+
+    def note(_events: Sequence[Event]) -> None:
+        before()
+        threads.append(threading.current_thread().name)
+
+    recorder = Recorder(writer, [note])
+    recorder.start()
+    recorder.open()
+    yield recorder, threads
+    recorder.close()
+
+
+OWN = "MainThread"
+
+
+@pytest.fixture
+def sqlite_writer(sqlite_url: str) -> Iterator[Writer]:
+    opened = Writer(sqlite_url)
+    yield opened
+    opened.close()
+
+
+@asynchronous
+async def test_a_quick_disk_is_written_by_the_event_loop_itself_and_a_server_by_the_thread(
+    writer: Writer, database_url: str
+) -> None:
+    with noting(writer) as (recorder, threads):
+        for number in (5, 6):  # the first one connects, for which the loop must not wait
+            await report(recorder, comment(number))
+    assert threads == ["recorder", OWN if database_url.startswith("sqlite") else "recorder"]
+
+
+@asynchronous
+async def test_what_an_event_loop_hears_at_a_time_is_one_batch(sqlite_writer: Writer) -> None:
+    with noting(sqlite_writer) as (recorder, threads):
+        await report(recorder, comment(5))
+        await asyncio.gather(*(report(recorder, comment(number)) for number in range(6, 16)))
+        await asyncio.gather(*(report(recorder, comment(number)) for number in range(16, 16 + FEW + 1)))
+    assert threads == ["recorder", OWN, "recorder"]  # the last were too many for the loop
+
+
+@asynchronous
+async def test_an_event_loop_does_not_wait_for_another_who_writes(sqlite_writer: Writer, sqlite_url: str) -> None:
+    with noting(sqlite_writer) as (recorder, threads):
+        await report(recorder, comment(5))
+        with locked(sqlite_url):
+            reporting = asyncio.create_task(report(recorder, comment(6)))
+            began = time.monotonic()
+            await asyncio.sleep(0.05)
+            assert time.monotonic() < began + BUSY_SECONDS
+            assert not reporting.done()
+        assert isinstance(await reporting, Recorded)
+    assert threads == ["recorder", "recorder"]
+
+
+@asynchronous
+async def test_a_slow_disk_is_left_to_the_thread_for_a_while(
+    sqlite_writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("amends.evaluator.recorder.REST", 3_600)
+    with noting(sqlite_writer, before=lambda: time.sleep(SLOW * 2)) as (recorder, threads):
+        for number in range(5, 9):
+            await report(recorder, comment(number))
+    assert threads == ["recorder", OWN, "recorder", "recorder"]
+
+
+@asynchronous
+async def test_while_the_thread_has_the_turn_an_event_loop_queues(sqlite_writer: Writer) -> None:
+    held = threading.Event()
+    with noting(sqlite_writer) as (recorder, threads):
+        await report(recorder, comment(5))
+        waiting = asyncio.create_task(recorder.run(lambda _: held.wait(10)))
+        await asyncio.sleep(0)
+        reporting = asyncio.create_task(report(recorder, comment(6)))
+        await asyncio.sleep(0.05)
+        assert not reporting.done()
+        held.set()
+        assert await waiting
+        assert isinstance(await reporting, Recorded)
+    assert threads == ["recorder", "recorder"]
 
 
 # --- in the same process -------------------------------------------------------------------------------------------

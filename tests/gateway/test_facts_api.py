@@ -58,6 +58,21 @@ async def test_what_an_existing_agent_prints_is_taken_as_it_is(sqlite_url: str) 
     assert (reply.status, isinstance(fact, ReviewRejected) and fact.summary) == (201, "It leaks.")
 
 
+@asynchronous
+async def test_what_is_printed_is_read_in_the_letters_that_it_is_said_to_be_in(sqlite_url: str) -> None:
+    text = "REVIEW_RESULT: changes_requested\nSUMMARY: Gr\u00f6\u00dfe"
+    query = f"?pull=Codertocat/Hello-World%232&head={HEAD}"
+    forms = ("ISO-8859-1", '"utf-16"', "Windows-1252")
+    async with gateway(sqlite_url) as running:
+        await seen(running)
+        for number, form in enumerate(forms, 1):
+            body = text.encode(form.strip('"'))
+            await running.ask(body, query=f"{query}&review={number}", Content_Type=f"text/plain; charset={form}")
+        strange = await running.ask(text, query=f"{query}&review=9", Content_Type="text/plain; charset=rot13")
+        assert [fact.summary for fact in said(running) if isinstance(fact, ReviewRejected)] == ["Gr\u00f6\u00dfe"] * 3
+    assert (strange.status, strange.said["error"]) == (415, "Content-Type: rot13 is not read here: send UTF-8")
+
+
 # --- twice ---------------------------------------------------------------------------------------------------------
 
 

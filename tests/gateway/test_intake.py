@@ -184,6 +184,13 @@ async def test_what_is_ignored_is_acknowledged_with_its_reason(sqlite_url: str) 
 
 
 @asynchronous
+async def test_an_event_that_nobody_has_heard_of_is_acknowledged_whatever_it_is_called(sqlite_url: str) -> None:
+    async with gateway(sqlite_url) as running:
+        reply = await running.deliver("merge_queue_v2", {"action": "begun"})
+    assert (reply.status, reply.said) == (202, {"ignored": "not_followed"})
+
+
+@asynchronous
 async def test_inv_07_a_repository_that_nobody_listed_leaves_no_event(sqlite_url: str) -> None:
     async with gateway(sqlite_url, "octo/other") as running:
         reply = await running.deliver("pull_request_review", review())

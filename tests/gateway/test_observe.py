@@ -87,6 +87,16 @@ def test_a_merged_pull_request_is_closed() -> None:
     assert closed.merged
 
 
+@pytest.mark.parametrize("field", ["draft", "merged", "merged_at", "labels", "user", "title", "html_url"])
+@pytest.mark.parametrize("action", ["opened", "closed"])
+def test_what_a_pull_request_event_may_leave_out_is_not_so(action: str, field: str) -> None:
+    payload = example("pull_request", action)
+    payload["pull_request"].pop(field)
+    (pull,) = facts("pull_request", payload)
+    assert isinstance(pull, PrClosed if action == "closed" else PrObserved)
+    assert isinstance(pull, PrClosed) or not pull.draft
+
+
 def test_a_deleted_fork_leaves_a_pull_request_without_a_head_repository() -> None:
     payload = example("pull_request", "opened")
     payload["pull_request"]["head"]["repo"] = None

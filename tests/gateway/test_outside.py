@@ -48,6 +48,7 @@ def test_nothing_said_is_not_approval(text: str) -> None:
         "REVIEW_RESULT: \N{CROSS MARK} CHANGES_REQUESTED\nSUMMARY: it leaks",
         "REVIEW_RESULT: CHANGES_REQUESTED - two problems\nSUMMARY: it leaks",
         "\x1b[31mREVIEW_RESULT: reject\x1b[0m\nSUMMARY: \x1b[1mit leaks\x1b[0m",
+        "\ufeffREVIEW_RESULT=changes_requested\nSUMMARY = it leaks",
         "```text\r\n**Review_Result:** `changes requested`\r\n**Summary**: it leaks\r\n```\r\nBye.",
     ],
 )

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from amends.common.events import Judgement
 from amends.common.sections import Slack, Smtp
+from amends.notifier import mail
 from amends.notifier.mail import MailChannel
 from amends.notifier.slack import SlackChannel
 from amends.notifier.tell import Channel
@@ -126,8 +127,9 @@ async def test_a_letter_goes_through_starttls_and_a_login_to_everybody_and_hosti
 
 @asynchronous
 async def test_a_login_that_is_turned_away_is_said_without_the_password(
-    box: Postbox, scene: Scene, sqlite_book: Book
+    box: Postbox, scene: Scene, sqlite_book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(mail, "_SECONDS", 3.0)  # aiosmtpd hangs up without a word
     async with at_work(sqlite_book, scene, RULED, channels=by_mail(box, password="wrong-canary")) as desk:
         question(desk)
         await desk.react()

@@ -123,7 +123,9 @@ class Pull:
     ids: Iterator[int] = field(default_factory=lambda: count(1))
     date: datetime = BEGAN
     head: str = "a" * 40
+    heads: list[str] = field(default_factory=list)
     draft: bool = False
+    labels: tuple[str, ...] = ()
     closed: Literal["", "closed", "merged"] = ""
     changed: datetime = BEGAN
     talks: dict[str, Talk] = field(default_factory=dict)
@@ -180,7 +182,16 @@ class Pull:
         return [self._resolution(talk)]
 
     def push(self, sha: str = "") -> list[AnyFact]:
+        self.heads.append(self.head)
         self.head = sha or sha256(f"{self.number} {next(self.ids)}".encode()).hexdigest()[:40]
+        return self._changed()
+
+    def force_back(self) -> list[AnyFact]:
+        """Push by force the head before this one."""
+        return self.push(self.heads[-1]) if self.heads else []
+
+    def label(self, *labels: str) -> list[AnyFact]:
+        self.labels = labels
         return self._changed()
 
     def toggle_draft(self) -> list[AnyFact]:
@@ -284,7 +295,7 @@ class Pull:
         return PrObserved(
             full_name="octo/shop", title=f"Change {self.number}", author=self.author, head=self.head,
             head_ref=f"topic-{self.number}", head_repo=7, base_ref="main", draft=self.draft,
-            updated_at=self.changed,
+            labels=self.labels, updated_at=self.changed,
         )  # fmt: skip
 
     def _reviewed(self, review: Review) -> AnyFact:

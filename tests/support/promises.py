@@ -8,6 +8,7 @@ from typing import NamedTuple
 from amends.common.envelope import GENESIS, Event, Row, event_of, rehashed
 from amends.common.events import (
     CommandAccepted,
+    CommandGiven,
     CommentsFetched,
     CycleFinished,
     FixRequested,
@@ -19,11 +20,14 @@ from amends.common.events import (
     LoopStuck,
     ReviewRequested,
 )
+from amends.common.explain import explain
 from amends.common.identity import INSTALLATION, policy_loop
 from amends.common.loop import DAY, Loop, Phase, evolve
 from amends.common.policy import Policy
-from amends.common.standing import obstacles, policy_for, waits
+from amends.common.standing import counting, obstacles, policy_for, timers, waits
 from amends.evaluator.batch import CODE
+from amends.evaluator.decider import decide
+from tests.support.facts import PANEL
 from tests.support.forge import Pull, Said, Talk
 from tests.support.world import World, trusts
 
@@ -99,7 +103,7 @@ def _check_claim(moment: Moment) -> None:
 
 
 def check_verdicts(rows: Sequence[Row]) -> None:
-    """A version that was collected gets one verdict and no second, unless a human opened it again."""
+    """A version that was collected gets one verdict and no second, unless a human was asked or opened it again."""
     given: dict[tuple[str, str, str], Judgement] = {}
     collected: dict[str, set[tuple[str, str]]] = {}
     for moment in moments(rows):
@@ -108,13 +112,16 @@ def check_verdicts(rows: Sequence[Row]) -> None:
             case CommentsFetched():
                 collected[loop] = {(item.id, item.version) for item in fact.items}
             case CommandAccepted(name="retry" | "refine" | "reset"):
-                again = {Judgement.NEEDS_HUMAN, Judgement.DEFERRED}
-                given = {key: verdict for key, verdict in given.items() if key[0] != loop or verdict not in again}
+                given = {
+                    key: verdict
+                    for key, verdict in given.items()
+                    if key[0] != loop or verdict is not Judgement.DEFERRED
+                }
             case CycleFinished(again=0):
                 for verdict in fact.verdicts:
                     assert (verdict.item, verdict.version) in collected[loop]
                     assert (loop, verdict.item, verdict.version) not in given, verdict
-                    if verdict.judgement is not Judgement.SUPERSEDED:
+                    if verdict.judgement not in {Judgement.SUPERSEDED, Judgement.NEEDS_HUMAN}:
                         given[loop, verdict.item, verdict.version] = verdict.judgement
             case _:
                 pass
@@ -127,6 +134,9 @@ def check_requests(rows: Sequence[Row]) -> None:
         if isinstance(fact, CycleFinished) and not fact.again:
             assert before.cycle is not None
             assert fact.n == before.n
+            assert fact.outcome == "pushed" or not before.cycle.pushed
+        if isinstance(fact, FixRequested) and before.ask:
+            assert fact.scope == "all"
         if isinstance(fact, ReviewRequested) and not fact.again:
             assert before.history[-1].n == fact.n
             assert before.history[-1].outcome == "pushed"
@@ -138,24 +148,54 @@ def check_requests(rows: Sequence[Row]) -> None:
             assert not before.paused
 
 
+def check_waits(rows: Sequence[Row]) -> None:
+    """No wait is set that has been over before: its timer could never fire again."""
+    fired = {(row.loop, row.key) for row in rows if row.type == "timer.fired"}
+    seen: set[tuple[str, str]] = set()
+    for moment in moments(rows):
+        name = moment.event.loop
+        seen |= {(name, moment.event.key)} & fired
+        if moment.event.cause is None and moment.after.opened:
+            keys = {(name, f"timer/{timer.name}/{timer.generation}") for timer in timers(moment.after, moment.policy)}
+            assert not keys & seen
+
+
 def check_log(rows: Sequence[Row]) -> None:
     """All that must hold of any log whatever happens."""
     check_chain(rows)
     check_limits(rows)
     check_verdicts(rows)
     check_requests(rows)
+    check_waits(rows)
 
 
 def check_rest(world: World) -> None:
     """At rest nobody waits for anybody, and of all that trusted people said and that counts, nothing has no verdict."""
     assert world.book.log.outstanding() == []
     assert world.book.log.timers() == []
+    for name in world.pulls:
+        check_alive(world.book.loop(name), world.book.policy(world.book.loop(name)))
     for name, pull in world.pulls.items():
         loop = world.book.loop(name)
         policy = world.book.policy(loop)
         if loop.phase is Phase.RESTING and not obstacles(loop, policy) and loop.finished in {"", "approved"}:
             assert loop.cycle is None
             assert unanswered(pull, loop, policy) == []
+
+
+def check_alive(loop: Loop, policy: Policy) -> None:
+    """A loop at rest has answered whoever commanded it, has nothing left to begin, and says truly what may be said."""
+    free = loop.phase is Phase.RESTING and not obstacles(loop, policy) and not loop.finished
+    assert not (free and counting(loop, policy))
+    if loop.pull is None or loop.paused or policy.killed:
+        return
+    assert loop.commands == {}
+    for order in explain(loop, policy, []).orders:
+        name = order.comment.split()[1]
+        fact = CommandGiven.model_validate({"id": "next", "name": name, "text": "more", "author": PANEL})
+        said = Event(loop.pos + 1, loop.id, loop.version + 1, fact.key, loop.time, "cli", "", None, "", fact)
+        [answer, *_] = decide(evolve(loop, said), policy)
+        assert isinstance(answer, CommandAccepted), f"{name} is offered, and {answer}"
 
 
 def unanswered(pull: Pull, loop: Loop, policy: Policy) -> list[tuple[str, Said]]:

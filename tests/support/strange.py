@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import ssl
 import subprocess
 import threading
 from base64 import b64decode
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
+from tests.support.postbox import certificate
 from tests.support.strange_graphql import Forge
 from tests.support.strange_rest import GONE, ROBOT, Answer, Json
 
@@ -40,6 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
     def _answer(self) -> None:
+        self.forge.hosts.add(self.headers.get("host", ""))
         url, body = urlsplit(self.path), self.rfile.read(int(self.headers.get("content-length") or 0))
         if ".git/" in url.path:
             self._git(url.path, url.query, body)
@@ -91,12 +94,13 @@ class _Handler(BaseHTTPRequestHandler):
         if b64decode(told).decode().partition(":")[2] != TOKEN:
             self._reply(401, {"WWW-Authenticate": 'Basic realm="x"'}, b"")
             return
-        if "no_git" in self.forge.odd:
+        below = f"{_PREFIX}/scm" if "scm" in self.forge.odd else _PREFIX
+        if "no_git" in self.forge.odd or not path.startswith(f"{below}/Acme"):
             self._reply(404, {}, b"")
             return
         known = {
             "GIT_PROJECT_ROOT": str(self.forge.folder / "git"), "GIT_HTTP_EXPORT_ALL": "1", "REMOTE_USER": ROBOT,
-            "PATH_INFO": path.removeprefix(_PREFIX), "QUERY_STRING": query, "REQUEST_METHOD": self.command,
+            "PATH_INFO": path.removeprefix(below), "QUERY_STRING": query, "REQUEST_METHOD": self.command,
             "CONTENT_TYPE": self.headers.get("content-type", ""), "CONTENT_LENGTH": str(len(body)),
             "HTTP_CONTENT_ENCODING": self.headers.get("content-encoding", ""),
         }  # fmt: skip
@@ -118,7 +122,11 @@ def strange(folder: Path, *odd: str) -> Iterator[Forge]:
     folder.mkdir(parents=True, exist_ok=True)
     forge = Forge(folder, frozenset(odd))
     server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"forge": forge}))
-    forge.api = f"http://127.0.0.1:{server.server_address[1]}{_API}"
+    if "tls" in odd:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(*certificate(folder))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    forge.api = f"http{'s' * ('tls' in odd)}://127.0.0.1:{server.server_address[1]}{_API}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

@@ -93,7 +93,7 @@ class Forge(Shop):
         return {"__typename": "User", "login": login, "databaseId": self.people[login]}
 
     def _global(self, kind: str, one: Json) -> str:
-        return str(self._node(kind, one["id"]))
+        return str(self._global_id(kind, one["id"]))
 
     def _spoken(self, kind: str, short: str, one: Json) -> Json:
         dates = {"createdAt": one["at"], "updatedAt": one["at"], "lastEditedAt": None, "isMinimized": False}

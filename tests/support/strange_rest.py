@@ -17,7 +17,10 @@ ODD = (
     "offsets",  # dates in another zone
     "fractions",  # dates with microseconds
     "gzip", "chunked", "http10", "nodate",  # how an answer travels
+    "scm",  # git in a place of its own
+    "tls",  # with a certificate that nobody has signed but itself
     "int_nodes",  # global names that are numbers
+    "unnamed",  # no global names but in GraphQL
     "null_nodes",  # GraphQL lists in which something is not shown
     "few", "odd_links",  # pages of three; links with other parameters first and no quotes
     "limited",  # a secondary limit once, until a date
@@ -38,6 +41,7 @@ class Shop:
         assert odd <= set(ODD)
         self.odd, self.folder, self.lock = odd, folder, threading.RLock()
         self.api, self.name = "", "Acme/shop.js"
+        self.hosts: set[str] = set()
         self.people = {"alice": 11, "bob": 12, ROBOT: 13}
         self.reviews: list[Json] = []
         self.threads: list[Json] = []
@@ -122,9 +126,12 @@ class Shop:
             ("GET", f"R/pulls/{NUMBER}", lambda said: self._pull()),
             ("GET", f"R/pulls/{NUMBER}/comments", lambda said: [self._remark(t, c) for t, c in self._remarks()]),
             ("POST", f"R/pulls/{NUMBER}/comments", self._reply),
+            ("GET", r"R/pulls/comments/(\d+)", self._single_remark),
+            ("GET", rf"R/pulls/{NUMBER}/reviews/(\d+)", self._single_review),
             ("POST", f"R/pulls/{NUMBER}/requested_reviewers", self._ask),
             ("GET", f"R/issues/{NUMBER}/comments", lambda said: [self._said(one) for one in self.talk]),
             ("POST", f"R/issues/{NUMBER}/comments", lambda said: self._said(self.say(ROBOT, said["body"]))),
+            ("GET", r"R/issues/comments/(\d+)", self._single_word),
             ("PATCH", r"R/issues/comments/(\d+)", self._edit),
             ("POST", f"R/issues/{NUMBER}/labels", lambda said: self._label([*self.labels, *said["labels"]])),
             ("DELETE", f"R/issues/{NUMBER}/labels/(.+)", lambda name, said: self._unlabel(unquote(name))),
@@ -157,10 +164,15 @@ class Shop:
         return next((self._who(login) for login, one in self.people.items() if one == number), None)
 
     def _node(self, kind: str, number: int) -> Any:
+        return None if "unnamed" in self.odd else self._global_id(kind, number)
+
+    def _global_id(self, kind: str, number: int) -> Any:
         return number if "int_nodes" in self.odd else f"{kind}_{number}"
 
     def _repository(self) -> Json:
-        mine = {"default_branch": "main", "clone_url": "http://elsewhere.invalid/x.git", "permissions": {"push": True}}
+        site = self.api.removesuffix("/api/v3")
+        where = f"{site}/scm/{self.name}.git" if "scm" in self.odd else "http://elsewhere.invalid/x.git"
+        mine = {"default_branch": "main", "clone_url": where, "permissions": {"push": True}}
         return {"id": REPO, "full_name": self.name, **mine}
 
     def _pull(self) -> Json:
@@ -184,6 +196,16 @@ class Shop:
         }
         told = {**self._said(one), "node_id": self._node("PRRC", one["id"])}
         return {**told, **place, **reply, "pull_request_review_id": one.get("review")}
+
+    def _single_remark(self, number: str, said: Json) -> Json | None:
+        return next((self._remark(thread, one) for thread, one in self._remarks() if one["id"] == int(number)), None)
+
+    def _single_word(self, number: str, said: Json) -> Json | None:
+        return next((self._said(one) for one in self.talk if one["id"] == int(number)), None)
+
+    def _single_review(self, number: str, said: Json) -> Json | None:
+        found = next((one for one in self.reviews if one["id"] == int(number)), None)
+        return found and {**self._said(found), "node_id": self._node("PRR", found["id"]), "state": found["state"]}
 
     def _said(self, one: Json) -> Json:
         named = {"id": one["id"], "node_id": self._node("IC", one["id"]), "user": self._who(one["who"])}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-from amends.common.answers import Already, Answer, Go, Refused, Report
+from amends.common.answers import Already, Answer, Go, Recorded, Refused, Report
 from amends.common.envelope import event_of
 from amends.common.events import (
     AnyFact,
@@ -182,6 +182,16 @@ class World:
         values = Overrides(triggers=choice.of(((), ("comments",), ("comments", "checks"))))
         self.send(self._report("cli", PolicyChanged(request=f"panel-{next(self._serial)}", values=values), About()))
 
+    def force(self, choice: Choice) -> None:
+        """Somebody pushes by force what the branch was before."""
+        pull = choice.of(list(self.pulls.values()))
+        self.tell(pull, "gateway", *pull.force_back())
+
+    def label(self, choice: Choice) -> None:
+        """Somebody wants a pull request left alone, or does not any more."""
+        pull = choice.of(list(self.pulls.values()))
+        self.tell(pull, "gateway", *pull.label(*([] if pull.labels else ["amends: off"])))
+
     # --- time ------------------------------------------------------------------------------------------------------
 
     def fire(self, choice: Choice) -> None:
@@ -281,6 +291,31 @@ class World:
             failed = choice.rarely(5) and not self.calm
             self.tell(self.pulls[job.loop], "fixer", self._failed(job, choice) if failed else self._fix(job, choice))
 
+    def doubt(self, choice: Choice) -> None:
+        """A fixer has a question about all that he works on."""
+        if self.jobs:
+            job = self.jobs.pop(choice.of(sorted(self.jobs)))
+            asks = tuple(
+                Verdict(item=item.id, version=item.version, judgement=Judgement.NEEDS_HUMAN, reason="this or that?")
+                for item in self._work(job, wide=False)
+            )
+            fetched = job.fetched
+            fix = FixPrepared(n=fetched.n, k=fetched.k, run=job.run, base=fetched.head, verdicts=asks)
+            self.tell(self.pulls[job.loop], "fixer", fix)
+
+    def intrude(self, choice: Choice) -> None:
+        """Somebody claims what another works on, and tells of an attempt that is nobody's: nothing comes of it."""
+        name = choice.of(list(self.pulls))
+        row, loop = self.book.log.loop(name), self.book.loop(name)
+        if row is None or row.stuck:
+            return  # nobody can tell what a stuck loop waits for, so its facts are kept
+        claim = FixStarted(n=max(loop.n, 1), k=max(loop.k, 1), holder="stranger/0", run="stranger")
+        held = loop.cycle is not None and loop.cycle.claim is not None
+        failed = FixFailed(n=claim.n, k=claim.k, run="stranger", reason=choice.of(list(Failure)))
+        for fact in (claim, failed) if held else (failed,):
+            said = self._report("fixer", fact, About(repo=REPO, number=self.pulls[name].number))
+            assert not isinstance(self.send(said), Recorded), fact
+
     def _failed(self, job: Job, choice: Choice) -> FixFailed:
         usage = Usage(turns=choice.of((1, 90)), usd_micro=choice.of((0, 100_000, 3_000_000)))
         return FixFailed(n=job.fetched.n, k=job.fetched.k, run=job.run, reason=choice.of(list(Failure)), usage=usage)
@@ -351,12 +386,10 @@ class World:
         """From now on everything works: what is lost is found, what is open is answered, and nobody says anything."""
         self.calm = True
         self.bag.append(self._report("cli", CommandGiven(id="calm", name="resume", author=PANEL), About()))
-        for name, pull in self.pulls.items():
-            self.tell(pull, "gateway", *(pull.toggle_draft() if pull.draft else []))
+        for pull in self.pulls.values():
+            self.tell(pull, "gateway", *(pull.toggle_draft() if pull.draft else []), *pull.label())
             self.tell(pull, "gateway", *([] if pull.access else pull.change_access()))
             self.tell(pull, "comment-fetcher", *pull.touch(), *pull.shown())
-            if self.book.loop(name).paused:
-                self.tell(pull, "gateway", *pull.command(PANEL, "resume"))
         for _ in range(200):
             if not self._settle():
                 return
@@ -364,6 +397,9 @@ class World:
 
     def _settle(self) -> bool:
         """One round of everybody doing what there is to do; whether there was anything."""
+        for name, pull in self.pulls.items():
+            if self.book.loop(name).paused:
+                self.tell(pull, "gateway", *pull.command(PANEL, "resume"))
         busy = bool(self.bag)
         while self.bag:
             self.send(self.bag.pop(0))
@@ -404,6 +440,10 @@ DEEDS: dict[str, Callable[[World, Choice], None]] = {
     "crash": World.crash,
     "resend": World.resend,
     "lose": World.lose,
+    "force": World.force,
+    "label": World.label,
+    "doubt": World.doubt,
+    "intrude": World.intrude,
     "reconcile": World.reconcile,
     "restart": World.restart,
     "falter": World.falter,

@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 
 from amends.common.answers import Answer, Refused
 from amends.common.bus.consumers import Consumers
-from amends.common.bus.inbox import BusInbox
+from amends.common.bus.inbox import BusInbox, Watch
 from amends.common.bus.jetstream import ask
 from amends.common.bus.link import Link
 from amends.common.bus.mirror import Mirror
@@ -42,12 +42,12 @@ async def mirrored(nats: NatsServer, number: int, ack_wait: float = ACK_WAIT) ->
 
 @asynccontextmanager
 async def working(
-    nats: NatsServer, service: Publisher, handler: Handler | None = None, pace: Pace = PACE
+    nats: NatsServer, service: Publisher, handler: Handler | None = None, pace: Pace = PACE, watch: Watch = WATCH
 ) -> AsyncIterator[Worker]:
     """A worker that is stopped in good order at the end of the block."""
     async with linked(nats.url, "publisher") as link:
         worker = Worker(
-            "publisher", handler or service.publish, service.recorder, BusInbox(link, "publisher", WATCH), pace
+            "publisher", handler or service.publish, service.recorder, BusInbox(link, "publisher", watch), pace
         )
         running = asyncio.create_task(worker.run())
         yield worker
@@ -350,6 +350,24 @@ async def test_a_deleted_consumer_is_noticed_and_work_goes_on_when_it_is_made_ag
         await Mirror(link).publish([chain.record(push(2))])
         await Consumers(link, ack_wait=ACK_WAIT).ensure({"publisher": 2}, 3)
         await until(lambda: service.pushed == [1, 2] and worker.health()["consumer"] == "ok")
+
+
+@asynchronous
+async def test_a_worker_that_began_before_its_consumer_was_made_is_well_as_soon_as_it_is(nats: NatsServer) -> None:
+    service = Publisher()
+    async with working(nats, service, watch=replace(WATCH, look=600)) as worker:
+        await until(lambda: worker.health()["consumer"] != "not looked at yet")
+        async with mirrored(nats, 1):
+            await until(lambda: service.pushed == [1] and set(worker.health().values()) == {"ok"}, seconds=30)
+
+
+@asynchronous
+async def test_a_worker_for_whom_there_is_nothing_to_do_is_well_before_the_first_of_its_slow_heartbeats(
+    nats: NatsServer,
+) -> None:
+    slow = replace(WATCH, heartbeat=60, expires=600)
+    async with mirrored(nats, 0), working(nats, Publisher(), watch=slow) as worker:
+        await until(lambda: set(worker.health().values()) == {"ok"}, seconds=30)
 
 
 @asynchronous

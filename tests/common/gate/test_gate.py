@@ -59,6 +59,19 @@ def test_what_the_policy_protects(pattern: str, held: list[str], free: list[str]
     assert [path for path in [*held, *free] if protected(path, [pattern])] == held
 
 
+@pytest.mark.parametrize(
+    "path",
+    [".github/workflows/ci.yml", ".GitHub/Workflows/ci.yml", ".github/actions/x/action.yml", "CODEOWNERS",
+     "docs/codeowners", ".gitattributes", "sub/.gitmodules", ".husky/pre-commit", ".pre-commit-config.yaml",
+     "CLAUDE.md", "sub/AGENTS.md", ".claude/settings.json", ".cursorrules", ".vscode/tasks.json", ".npmrc",
+     ".gitlab-ci.yml", "Jenkinsfile", "sub/.envrc", "package.json", "uv.lock", "Dockerfile", "conftest.py",
+     "Makefile", "requirements-dev.txt", ".git/config", "sub/.GIT/hooks/x", "sub/git~1/x", "../outside",
+     "/etc/passwd", "a\u202eb.py", "-x", "a\\b"],
+)  # fmt: skip
+def test_inv_27_no_fix_touches_this(path: str) -> None:
+    assert kinds(altered(path, None, b"x\n")) & {"path", "hard", "ask"} != set()
+
+
 @pytest.mark.parametrize("mode", ["120000", "160000", "000000", "100664"])
 def test_inv_25_only_files_change(mode: str) -> None:
     assert kinds(Altered("a", None, None, mode, b"x")) == {"link"}

@@ -11,6 +11,7 @@ from amends.common.github.client import Client
 from amends.common.github.errors import Denied, Down, Elsewhere, Limited, Missing, Torn
 from amends.common.github.limits import Gate, is_limit, wait_said
 from amends.common.github.models import Pull
+from amends.common.github.pages import last_page
 from amends.common.sections import GitHub
 from tests.support.asynchronous import asynchronous
 from tests.support.github import Scene
@@ -71,8 +72,9 @@ async def test_inv_08_no_request_leaves_for_an_address_that_is_not_configured(sc
         reach = await client.repository(scene.repo.id)
         elsewhere = {"location": "http://127.0.0.1:9/repos/acme/widget/pulls/1"}
         scene.double.faults.next("GET", "/pulls/1", status=302, headers=elsewhere)
-        with pytest.raises(Elsewhere):
+        with pytest.raises(Elsewhere, match=r"leads to http://127\.0\.0\.1:9/repos/acme/widget/pulls/1, which is not"):
             await reach.get("/pulls/1", PULL)
+        assert (await reach.get("/pulls/1", PULL)).number == 1
 
 
 @pytest.mark.parametrize("name", ["../../user", "acme/..", "acme", "acme/widget/../x", "acme/w?x=1", ""])
@@ -124,6 +126,50 @@ async def test_a_server_that_does_not_answer_is_given_up(scene: Scene) -> None:
         scene.double.faults.next("GET", "/repos/acme/widget", hang=True, times=3)
         with pytest.raises(Down):
             await client.named("acme/widget")
+
+
+@pytest.mark.parametrize(
+    ("api", "graphql", "git"),
+    [
+        ("https://api.github.com/", "https://api.github.com/graphql", "https://github.com"),
+        ("https://ghes.test/api/v3", "https://ghes.test/api/graphql", "https://ghes.test"),
+        ("https://proxy.test/gh/api/v3/", "https://proxy.test/gh/api/graphql", "https://proxy.test/gh"),
+        ("https://api.octocorp.ghe.com", "https://api.octocorp.ghe.com/graphql", "https://octocorp.ghe.com"),
+        ("http://[::1]:3000", "http://[::1]:3000/graphql", "http://[::1]:3000"),
+    ],
+)
+def test_graphql_and_git_are_where_each_kind_of_github_has_them(api: str, graphql: str, git: str) -> None:
+    known = GitHub(api_url=api, token=SecretStr("t"))
+    assert (known.graphql, known.git) == (graphql, git)
+
+
+@pytest.mark.parametrize(
+    ("said", "git"),
+    [
+        ("{url}/scm/acme/widget.git", "{url}/scm"),
+        ("http://elsewhere.invalid/acme/widget.git", "{url}"),
+        ("{url}.elsewhere.invalid/acme/widget.git", "{url}"),
+        ("{url}@elsewhere.invalid/x/acme/widget.git", "{url}"),
+        ("{url}/scm/acme/other.git", "{url}"),
+        ("{url}/--upload-pack=x y/acme/widget.git", "{url}"),
+    ],
+)
+@asynchronous
+async def test_inv_08_git_goes_to_the_site_that_is_configured_whatever_a_repository_says(
+    scene: Scene, said: str, git: str
+) -> None:
+    url = scene.double.url
+    body = {"id": scene.repo.id, "full_name": "acme/widget", "clone_url": said.format(url=url)}
+    async with Client(scene.token_settings) as client:
+        scene.double.faults.next("GET", "/repos/acme/widget", status=200, body=body)
+        reach = await client.named("acme/widget")
+    assert reach.clone_url == f"{git.format(url=url)}/acme/widget.git"
+
+
+@pytest.mark.parametrize("link", ['<http://x/a?after=Y3>; rel="next"', '<http://x/a?page=3>; rel="next"'])
+def test_a_list_that_goes_on_where_we_cannot_follow_is_no_whole_list(link: str) -> None:
+    with pytest.raises(Torn):
+        last_page({"link": link}, 1)
 
 
 def test_an_app_and_a_token_are_one_too_many() -> None:

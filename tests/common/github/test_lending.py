@@ -59,6 +59,14 @@ async def test_inv_21_with_a_lent_token_git_fetches_and_does_not_push(scene: Sce
 
 
 @asynchronous
+async def test_who_borrows_finds_git_where_the_lender_does(scene: Scene) -> None:
+    async with line_to(scene) as (_, client), Client(scene.app_settings, FIXING) as owner:
+        lent = await client.repository(scene.repo.id)
+        assert lent.clone_url == (await owner.repository(scene.repo.id)).clone_url
+        assert lent.place == (await owner.repository(scene.repo.id)).place
+
+
+@asynchronous
 async def test_a_lent_token_that_was_revoked_is_replaced(scene: Scene) -> None:
     async with line_to(scene) as (line, client):
         old = (await line.borrow(scene.repo.id)).token.get_secret_value()

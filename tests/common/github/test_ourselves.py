@@ -47,6 +47,14 @@ async def test_with_github_away_it_goes_on_with_what_is_set(scene: Scene, monkey
 
 
 @asynchronous
+async def test_with_a_sign_in_page_before_github_it_goes_on_too(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ourselves, "_PATIENCE", 0.2)
+    page = {"location": "http://127.0.0.1:9/sign-in"}
+    scene.double.faults.next("GET", "/app", status=302, headers=page, times=99)
+    assert await our_accounts(Settings(github=scene.app_settings)) == Ours()
+
+
+@asynchronous
 async def test_an_app_that_is_installed_nowhere_writes_nowhere(scene: Scene) -> None:
     scene.installation.uninstall()
     assert await our_accounts(Settings(github=scene.app_settings)) == Ours()

@@ -52,6 +52,22 @@ async def test_what_is_written_is_there_and_by_us(scene: Scene) -> None:
     assert [one.body for one in scene.pull.conversation] == ["bye"]
 
 
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@asynchronous
+async def test_where_it_is_sent_on_the_same_is_written_there(scene: Scene, status: int) -> None:
+    async with Client(scene.app_settings, TELLING, FAST) as client:
+        reach = await client.repository(scene.repo.id)
+        made = await say(reach)
+        path = f"issues/comments/{made.id}"
+        there = {"location": f"{scene.app_settings.api_url}/repositories/{scene.repo.id}/{path}"}
+        for method in ("PATCH", "DELETE"):
+            scene.double.faults.next(method, f"/repos/acme/widget/{path}", status=status, headers=there)
+        await reach.patch(f"/issues/comments/{made.id}", {"body": "bye"}, COMMENT)
+        assert [one.body for one in scene.pull.conversation] == ["bye"]
+        await reach.delete(f"/issues/comments/{made.id}")
+    assert [one.body for one in scene.pull.conversation] == []
+
+
 @asynchronous
 async def test_with_a_token_we_are_whose_it_is(scene: Scene) -> None:
     async with Client(scene.token_settings, TELLING, FAST) as client:

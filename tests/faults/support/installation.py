@@ -117,12 +117,13 @@ class Installation:
 
     def stands_still(self, seconds: float) -> None:
         """For so long nothing is acknowledged, once the answers that were under way have arrived."""
-        for _ in range(5):
+
+        def still() -> bool:
             before = self.load.ledger.acknowledged
             time.sleep(seconds)
-            if self.load.ledger.acknowledged == before:
-                return
-        raise AssertionError(f"it still acknowledges: {self.load.ledger.acknowledged} by now")
+            return self.load.ledger.acknowledged == before
+
+        wait_for(still, "it acknowledges nothing more")
 
     def wait_for_unready(self, why: str) -> None:
         """The evaluator says itself what is wrong."""

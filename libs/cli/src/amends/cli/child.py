@@ -40,7 +40,8 @@ _NEEDS = (
     "answer_seconds",
     "ack_seconds",
 )
-_SYSTEM = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
+_SYSTEM = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", *_PROXIES, *map(str.lower, _PROXIES))
 _GRACE = 25.0
 _PAUSE, _LONGEST = 1.0, 30.0
 

@@ -18,7 +18,7 @@ from amends.cli.readable import readable
 from amends.common.delivery import Later
 from amends.common.github.auth import PUBLISHING, READING, TELLING
 from amends.common.github.client import Client, Nobody, read
-from amends.common.github.errors import Denied, Elsewhere, Missing
+from amends.common.github.errors import Denied, Missing
 from amends.gateway.observe import WANTED
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class Look:
             who = "the App's id and key" if self._known.github.app_id else "the token"
             remedy = "see github.app_id and private_key_file" if self._known.github.app_id else "make another token"
             raise Unanswered(Check("github", "fail", f"GitHub does not take {who}: {error}", remedy)) from error
-        except (Later, Elsewhere) as error:
+        except Later as error:
             remedy = "see github.api_url, the network, and githubstatus.com"
             raise Unanswered(Check("github", "fail", f"GitHub does not answer: {error}", remedy)) from error
 

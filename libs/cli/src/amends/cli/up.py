@@ -35,11 +35,9 @@ def main(settings: Settings) -> int:
 
 def serve(settings: Settings) -> int:
     """`amends run evaluator`: the evaluator alone, on a NATS that somebody else runs."""
-    set_up(settings.log_level, settings.secrets)
-    if not settings.nats_url:
-        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
-        return USAGE
-    return _until_the_end(_alone(settings))
+    from amends.common.alone import told
+
+    return _until_the_end(_alone(settings)) if told(settings) else USAGE
 
 
 def _until_the_end(work: Coroutine[Any, Any, None]) -> int:

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from amends.common.bus.link import Link
@@ -34,22 +35,56 @@ class Checked(Protocol):
 Work = Callable[[NatsRecorder, Link], AbstractAsyncContextManager[Checked]]
 
 
+@dataclass
+class Post:
+    """Where a service stands: a link that opens as soon as it can, the address of its health, a signal to end."""
+
+    service: Reporter
+    link: Link
+    opening: asyncio.Task[Link]
+    stop: asyncio.Event
+    address: str = ""
+    working: Checked | None = None
+
+    @property
+    def recorder(self) -> NatsRecorder:
+        """Whom it reports to."""
+        return NatsRecorder(self.link, self.service)
+
+    def checks(self) -> dict[str, str]:
+        """What has to be right for it to be of use, one key each."""
+        working = self.working.checks() if self.working else {str(self.service): "not at work yet"}
+        return {**working, "nats": self.link.health()}
+
+
 def serve(settings: Settings, service: Reporter, work: Work, unusable: tuple[type[Exception], ...]) -> int:
     """Have it work until a signal; answers the exit code. `unusable` is what its settings or this machine lack."""
-    set_up(settings.log_level, settings.secrets)
-    if not settings.nats_url:
-        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
+    if not told(settings):
         return USAGE
     try:
         # Not `amends.common.runner`: uvloop leaves files open in the processes it starts, and some run strangers' code.
         asyncio.run(_served(settings, service, work))
     except unusable as error:
-        sys.stderr.write(f"amends: {error}\n")
+        say(str(error))
         return USAGE
     except (OpsNotServed, InUse) as error:
-        sys.stderr.write(f"amends: {error}\n")
+        say(str(error))
         return UNREACHABLE
     return OK
+
+
+def told(settings: Settings) -> bool:
+    """Whether it was told where NATS is, which is said if not; from here on there are logs."""
+    set_up(settings.log_level, settings.secrets)
+    if not settings.nats_url:
+        say("nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`")
+    return bool(settings.nats_url)
+
+
+def say(line: str) -> None:
+    """A line for whoever started it."""
+    sys.stderr.write(f"amends: {line}\n")
+    sys.stderr.flush()
 
 
 def told_to_end() -> asyncio.Event:
@@ -61,39 +96,39 @@ def told_to_end() -> asyncio.Event:
     return stop
 
 
-async def opened(link: Link) -> None:
+async def opened(link: Link) -> Link:
     """Connect, however long that takes; whoever waits for us is told what we wait for."""
     opening = asyncio.create_task(link.open())
     try:
         await asyncio.wait({opening}, timeout=_SOON)
         if not opening.done():
             _LOG.warning("NATS does not answer: waiting for it", extra={"error": link.health()})
-        await opening
+        return await opening
     finally:
         opening.cancel()
+
+
+@asynccontextmanager
+async def standing(settings: Settings, service: Reporter) -> AsyncIterator[Post]:
+    """A service's post for the length of a block; NATS may come later."""
+    stop = told_to_end()
+    link = Link(settings.nats_as(service), service)
+    post = Post(service, link, asyncio.create_task(opened(link)), stop)
+    ops = Ops(settings.ops_host, settings.ops_port, post.checks)
+    try:
+        post.address = ops.start()
+        yield post
+    finally:
+        post.opening.cancel()
+        await link.close()
+        ops.stop()
 
 
 async def _served(settings: Settings, service: Reporter, work: Work) -> None:
-    stop = told_to_end()
-    link = Link(settings.nats_as(service), service)
-    running: list[Checked] = []
-
-    def checks() -> dict[str, str]:
-        working = running[0].checks() if running else {str(service): "not at work yet"}
-        return {**working, "nats": link.health()}
-
-    ops = Ops(settings.ops_host, settings.ops_port, checks)
-    sys.stderr.write(f"amends: {service}, health and metrics {ops.start()}\n")
-    sys.stderr.flush()
-    stopping = asyncio.create_task(stop.wait())
-    opening = asyncio.create_task(opened(link))
-    try:
-        await asyncio.wait({stopping, opening}, return_when=asyncio.FIRST_COMPLETED)
-        if opening.done():
-            async with work(NatsRecorder(link, service), link) as working:
-                running.append(working)
+    async with standing(settings, service) as post:
+        say(f"{service}, health and metrics {post.address}")
+        stopping = asyncio.create_task(post.stop.wait())
+        await asyncio.wait({stopping, post.opening}, return_when=asyncio.FIRST_COMPLETED)
+        if post.opening.done():
+            async with work(post.recorder, post.link) as post.working:
                 await stopping
-    finally:
-        opening.cancel()
-        await link.close()
-        ops.stop()

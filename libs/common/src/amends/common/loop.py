@@ -526,8 +526,17 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
     item = loop.items.get(id_) or _unknown("thread", mark)
     if isinstance(fact, ThreadUnresolved):
         return _with_item(loop, id_, replace(item, resolved=False, closed_at=0, mark=mark))
+    asked = (ask.fact for ask in loop.asks.values())
+    ours = any(isinstance(one, ResolveRequested) and id_ in {verdict.item for verdict in one.verdicts} for one in asked)
+    if ours or (item.resolved and item.closed_at == OURS):
+        return _with_item(loop, id_, _closed(item, OURS))
     updated = snapshot_updated(fact)
     return _with_item(loop, id_, _closed(item, mark.time if updated is None else updated))
+
+
+# When a thread was resolved that we resolved: unlike a person's last word before he resolves it himself, nothing that
+# was said there before we did, and that we had not heard, is settled by it.
+OURS = 0
 
 
 def _closed(item: Item, at: int) -> Item:
@@ -868,7 +877,7 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
         history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
         wrote=wrote if pushed else loop.wrote, lines=lines if pushed else loop.lines,
         awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"}, watch=watch,
-        hold=fact.reason if fact.outcome == "cancelled" and fact.reason in HOLDS else loop.hold,
+        hold=fact.reason if _unseen_since(loop, fact) else loop.hold,
         ending="" if loop.ending == "skip" else loop.ending,
     )  # fmt: skip
 
@@ -881,6 +890,14 @@ def remembered(loop: Loop, finished: CycleFinished) -> tuple[Past, ...]:
         verdicts=tuple((judgement, judged.count(judgement)) for judgement in Judgement if judgement in judged),
     )  # fmt: skip
     return (*loop.history, past)[-50:]
+
+
+def _unseen_since(loop: Loop, finished: CycleFinished) -> bool:
+    """Whether a worker met an obstacle that shows in nothing else, and the pull request was not seen since."""
+    failed = loop.cycle.failed if loop.cycle else None
+    if failed is None or failed.reason != finished.reason or failed.reason not in HOLDS:
+        return False
+    return all(slot.pos < failed.mark.pos for name, slot in loop.slots.items() if name in {"pr", "access"})
 
 
 # Why nothing can start until the pull request is seen in another state.
@@ -971,14 +988,14 @@ def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
     return changed(loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if answered else loop.asks)
 
 
-def _looked_after(loop: Loop, fact: ResolveFinished, mark: Mark) -> Loop:
+def _looked_after(loop: Loop, fact: ResolveFinished, _mark: Mark) -> Loop:
     """Only what was asked for can be resolved by it."""
     asked, asks = _answered(loop, ResolveRequested, fact.n)
     named = {verdict.item for request in asked for verdict in request.verdicts}
     items = dict(loop.items)
     for id_ in named.intersection(f"thread/{root}" for root in fact.roots):
         if (item := items.get(id_)) and not item.resolved:
-            items[id_] = _closed(item, mark.time)
+            items[id_] = _closed(item, OURS)
     return changed(loop, asks=asks, items=items)
 
 
@@ -1001,9 +1018,10 @@ def _counted(loop: Loop, fact: ChecksCounted, _mark: Mark) -> Loop:
 
 def _finished(loop: Loop, fact: LoopFinished, mark: Mark) -> Loop:
     if not fact.again:
+        stopped = loop.finished == "stopped" or loop.ending == "stopped"  # and so it is when it is reopened
         loop = changed(
-            loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ending="", ask="", human="",
-            phase=Phase.RESTING,
+            loop, finished=fact.outcome, finished_at=mark.version, finishes=fact.times, ask="", human="",
+            ending="stopped" if stopped and loop.closed else "", phase=Phase.RESTING,
         )  # fmt: skip
     return _asking(loop, fact, mark)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -86,6 +87,8 @@ class Gateway(Section):
         return tokens
 
 
+# GitHub's own, and Enterprise Cloud with data residency: git is at the same name without `api.`.
+_API_HOST = re.compile(r"^(https?://)api\.(?=github\.com(?::|$)|[^/:]+\.ghe\.com(?::|$))")
 Address = Annotated[str, Field(pattern=r"^https?://[^\s?#@]+$", max_length=400)]
 
 
@@ -142,10 +145,13 @@ class GitHub(Section):
 
     @property
     def git(self) -> str:
-        """The address below which repositories are: as given, or where GitHub and its Enterprise Server have them."""
-        return (self.git_url or self.rest.removesuffix("/api/v3").replace("//api.github.com", "//github.com")).rstrip(
-            "/"
-        )
+        """The address below which repositories are: as given, or where GitHub and its Enterprises have them."""
+        return self.git_url.rstrip("/") or self.site
+
+    @property
+    def site(self) -> str:
+        """Where people see what the API is about: links lead there and nowhere else."""
+        return _API_HOST.sub(r"\1", self.rest.removesuffix("/api/v3"))
 
     @property
     def without_key(self) -> GitHub:

@@ -186,22 +186,30 @@ def answers(loop: Loop, policy: Policy, item: Item) -> list[str]:
     if not is_question(item):
         return []
     group = {id_: loop.items[id_] for id_ in item.beside if id_ in loop.items}
-    found = [id_ for id_, other in group.items() if other is not item and _spoke_since(loop, policy, other, item)]
+    found = [id_ for id_, other in group.items() if other is not item and _said_since(loop, policy, other, item)]
     if all(one.kind == "thread" for one in (item, *group.values())):
         return found
     talk = ((id_, other) for id_, other in loop.items.items() if other.kind == "comment" and other is not item)
-    return [*found, *(id_ for id_, other in talk if id_ not in group and _spoke_since(loop, policy, other, item))]
+    return [*found, *(id_ for id_, other in talk if id_ not in group and _said_since(loop, policy, other, item))]
 
 
-def _spoke_since(loop: Loop, policy: Policy, other: Item, asked: Item) -> bool:
-    """Whether a person whose word counts said something there after the question, which has no verdict yet."""
+Word = tuple[Mark, str]  # when something was said, and by which account
+
+
+def _said_since(loop: Loop, policy: Policy, other: Item, asked: Item) -> list[Word]:
+    """What people whose word counts said there after the question, and what has no verdict yet."""
     if other.absent or other.waived:
-        return False
-    if any(hint.mark.version > asked.asked_at and hint.author.kind != "bot" for hint in news(loop, policy, other)):
-        return True
+        return []
+    said = [
+        (hint.mark, hint.author.account)
+        for hint in news(loop, policy, other)
+        if hint.mark.version > asked.asked_at and hint.author.kind != "bot"
+    ]
     came = other.mark.version if other.kind == "comment" else asked.asked_at + 1
-    person = other.author is None or other.author.kind != "bot"
-    return bool(other.version) and other.verdicts.get(other.version) in UNJUDGED and person and came > asked.asked_at
+    unjudged = bool(other.version) and other.verdicts.get(other.version) in UNJUDGED and came > asked.asked_at
+    if said or not unjudged or (other.author is not None and other.author.kind == "bot"):
+        return said
+    return [(other.mark, other.author.account if other.author else "")]
 
 
 def _is_answer(loop: Loop, policy: Policy, id_: str) -> bool:
@@ -216,8 +224,8 @@ def work(loop: Loop, policy: Policy, scope: str) -> dict[str, Item]:
 def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> bool:
     """Whether a trigger or a command asks for this item."""
     item = loop.items[id_]
-    if item.named or item.kind == "command" or item.question:  # it waits again, so the question was answered
-        return True
+    if item.named or item.kind == "command" or item.question or is_question(item):
+        return True  # what was asked waits again, so it was answered
     if (item.author and item.author.account in rejecting) or not rejecting.isdisjoint(item.voices):
         return True
     match item.kind:
@@ -269,6 +277,7 @@ def obstacles(loop: Loop, policy: Policy) -> list[Obstacle]:
     pull = loop.pull
     if pull is None:
         return [Obstacle("not observed", "the pull request itself has not been seen yet: wait, or reconcile")]
+    lost = loop.barred and loop.hold == Failure.ACCESS_LOST
     found = [
         (policy.killed, "killed", "the installation is paused: resume it"),
         (
@@ -282,7 +291,11 @@ def obstacles(loop: Loop, policy: Policy) -> list[Obstacle]:
         (policy.opt_out_label in pull.labels, "opted out", f"remove the label {policy.opt_out_label!r}"),
         (pull.draft and not policy.drafts, "draft", "mark the pull request as ready for review"),
         (foreign(loop), "fork", "amends pushes to branches of the repository itself only"),
-        (bool(loop.hold), f"on hold ({loop.hold})", "the pull request must be seen in another state first"),
+        (
+            bool(loop.hold) and not lost,
+            f"on hold ({loop.hold})",
+            "the pull request must be seen in another state first",
+        ),
         (bool(loop.barred), f"on hold ({Failure.ACCESS_LOST})", "give amends its access to the repository back"),
         (loop.finished == "stopped", "stopped", "say fix or reset"),
         (loop.finished == "continued_in", "continued elsewhere", "look at the loop that continues it"),
@@ -308,10 +321,10 @@ class Window:
     generation: int
     due: int
 
-    @property
-    def over(self) -> str:
-        """What the loop remembers when this window's timer fired."""
-        return f"{self.name}/{self.generation}"
+    def over(self, settled: str) -> bool:
+        """Whether its timer fired, or a later one of it, of something that is gone again: it was quiet after both."""
+        name, _, generation = settled.rpartition("/")
+        return name == self.name and number(generation) >= self.generation
 
 
 @remembered
@@ -333,11 +346,11 @@ def window(loop: Loop, policy: Policy) -> Window | None:
     return Window(f"settle/{loop.n + 1}", max(loop.woken.version, newest), due)
 
 
-def _marks(loop: Loop, policy: Policy, item: Item) -> list[tuple[Mark, str]]:
-    """When the item's news came, and whose they were; that it was opened again is news too."""
+def _marks(loop: Loop, policy: Policy, item: Item) -> list[Word]:
+    """When its news came, or its answers elsewhere, and whose they were; that it was opened again is news too."""
     said = [(hint.mark, hint.author.account) for hint in news(loop, policy, item)]
-    if not said and answers(loop, policy, item):
-        return []  # what was said elsewhere has its own mark
+    if not said and (held := answers(loop, policy, item)):
+        return [word for id_ in held for word in _said_since(loop, policy, loop.items[id_], item)]
     if item.mark.version <= max((mark.version for mark, _ in said), default=-1):
         return said
     return [*said, (item.mark, item.author.account if item.author else "")]
@@ -373,13 +386,13 @@ _AT_WORK = {
 def timers(loop: Loop, policy: Policy) -> list[Timer]:
     """Every wait of the loop. A timer that is moved gets a new generation, so an old one firing late means nothing."""
     found: list[Timer] = []
-    if (opening := window(loop, policy)) and loop.settled != opening.over:
+    if (opening := window(loop, policy)) and not opening.over(loop.settled):
         found.append(Timer(opening.name, opening.generation, opening.due, deadline=False))
     if loop.cycle and not loop.closed:
         found += _cycle_timers(loop, policy)
     told = policy.waits.tell_seconds * SECOND
     for pos, ask in loop.asks.items():
-        if not ask.overdue:
+        if not (ask.overdue or loop.paused):  # else all would be asked again at once, at the resume
             found.append(Timer(f"tell/{pos}", ask.mark.version, ask.mark.time + told, deadline=True))
     if not loop.closed:
         found += _author_timers(loop, policy)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from amends.common.events import Reporter
 from amends.common.worker import Worker
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ async def at_work(
     """At work for the length of a block; what is in hand then is finished or handed back, what runs beside is cut."""
     tasks = [asyncio.create_task(worker.run()) for worker in workers]
     cut = [asyncio.create_task(one) for one in beside]
+    for task in (*tasks, *cut):
+        task.add_done_callback(_ended)
     try:
         yield Working(service, workers, (*tasks, *cut))
     finally:
@@ -40,3 +45,9 @@ async def at_work(
             task.cancel()
         await asyncio.gather(*(worker.stop() for worker in workers))
         await asyncio.gather(*tasks, *cut, return_exceptions=True)
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    """Nothing of it ends by itself: whoever reads logs is told, and `/readyz` has the short word."""
+    if not task.cancelled() and (error := task.exception()):
+        _LOG.error("it died, and does no more", exc_info=error)

@@ -35,7 +35,7 @@ from amends.common.events import (
 )
 from amends.common.feedback import to_blob
 from amends.common.github.client import Client, Reach
-from amends.common.github.errors import Denied, Down, Elsewhere, Limited, Missing, Torn
+from amends.common.github.errors import Denied, Down, Limited, Missing, Torn
 from amends.common.github.names import is_sha
 from amends.common.github.pages import TooMany
 from amends.common.github.sightings import Ours, check_name, is_outside, pull_seen
@@ -119,7 +119,7 @@ class Collector:
                     pause = min(pause * 2, _LONGEST_PAUSE)
         except TimeoutError:
             raise _named(why) from why
-        except (Limited, Denied, TooMany, Elsewhere) as error:
+        except (Limited, Denied, TooMany) as error:
             raise _named(error) from error
 
     def _failed(self, event: Event, request: FixRequested, refused: Refused) -> list[Said]:

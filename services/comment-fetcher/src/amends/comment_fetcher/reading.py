@@ -36,6 +36,7 @@ from amends.common.github.client import Json, Reach
 from amends.common.github.errors import Denied, Missing, Torn
 from amends.common.github.models import Part, ReviewComment
 from amends.common.github.pages import TooMany, together
+from amends.common.github.sightings import node
 from amends.common.identity import PullId
 
 S = TypeVar("S", bound=Shape)
@@ -87,9 +88,12 @@ class Index:
         return [(thread, self.all("replies", thread.id) or list(thread.comments.nodes)) for thread in found]
 
     def nodes(self) -> set[str]:
-        """The names of all that is in the lists."""
-        spoken = {one.id for one in (*self.all("reviews"), *self.all("talk"))}
-        return spoken | {reply.id for _, replies in self.threads() for reply in replies}
+        """The names of all that is in the lists, and those that it has where webhooks give none."""
+        remarks = [reply for _, replies in self.threads() for reply in replies]
+        spoken = (("review", self.all("reviews")), ("comment", self.all("talk")), ("thread", remarks))
+        return {
+            name for kind, all_ in spoken for one in all_ for name in (one.id, node("", kind, one.full_database_id))
+        }
 
 
 class Named(NamedTuple):
@@ -136,13 +140,15 @@ class Reader:
             listed, pages = await _words(reach, number, pages)
             bodies = {body.id: body for body in listed}
             names = wanted(threads, bodies)
-        unseen = [one for one in dict.fromkeys(expects) if one not in index.nodes()]
+        there = index.nodes()
+        unseen = [one for one in dict.fromkeys((*expects, *filter(_NUMBERED.fullmatch, names))) if one not in there]
         named = await _named(reach, number, names, unseen)
         known = bodies | {id_: remark.comment for id_, remark in named.remarks.items()}
         listed_ids = {reply.full_database_id for _, replies in threads for reply in replies}
         settled = {id_: body for id_, body in known.items() if id_ in listed_ids and _settled(body, began)}
         self._memory.keep(of, Kept(_cursors(index), pages, settled))
-        lagging = tuple(one for one in unseen if one in named.there and one not in names)
+        taken = {remark.id for remark in named.remarks.values()}
+        lagging = tuple(one for one in unseen if one in named.there and one not in taken)
         return _snapshot(reach, index, assembled(threads, bodies, named.remarks), lagging)
 
     async def _index(self, reach: Reach, number: int, kept: Kept) -> Index:

@@ -120,6 +120,7 @@ class Reconciler:
         self._known: dict[tuple[int, int], Known] = {}
         self._policies: dict[int, str] = {}
         self._out_of_reach: set[str] = set()
+        self._renamed: set[str] = set()
         self._whole_at = self.clock()
         self._pause = self.settings.poll_seconds
 
@@ -190,6 +191,7 @@ class Reconciler:
             shown = await self._shown(reach)
         tally.repositories += 1
         repo = reach.place.repo
+        self._look_at_name(one.full_name, reach.place.full_name)
         back = repo in self.lost or one.full_name.lower() in self._out_of_reach
         numbers = {seen.number for seen in shown}
         gone = [OpenSeen(number=number) for number in one.numbers if number not in numbers and one.repo == repo]
@@ -202,6 +204,13 @@ class Reconciler:
             self._out_of_reach.discard(one.full_name.lower())
         for key in [key for key in self._known if key[0] == repo and key[1] not in numbers]:
             del self._known[key]
+
+    def _look_at_name(self, listed: str, called: str) -> None:
+        """The policy goes by names, since an old one may be another's tomorrow: a human has to list the new one."""
+        if called.lower() not in {listed.lower(), *self._renamed}:
+            self._renamed.add(called.lower())
+            why = "a repository is called otherwise now: nothing is begun there until that name is listed"
+            log.warning(why, extra={"listed": listed, "called": called})
 
     async def _shown(self, reach: Reach) -> list[OpenSeen]:
         """All open pull requests, and on the way the repository's policy."""

@@ -89,7 +89,10 @@ def wanted(threads: Iterable[tuple[ThreadSeen, list[Reply]]], bodies: Bodies) ->
         for number, reply in listed.items()
         if number not in bodies or bodies[number].updated_at != reply.updated_at
     ]
-    return [*changed, *(body.node_id for number, body in bodies.items() if number not in listed)]
+    return [
+        *changed,
+        *(node(body.node_id, "thread", number) for number, body in bodies.items() if number not in listed),
+    ]
 
 
 def assembled(
@@ -114,7 +117,10 @@ def _words(reply: Reply, bodies: Bodies, fresh: Mapping[int, RemarkSeen]) -> Sai
     body = bodies.get(number)
     if body is None or body.updated_at != reply.updated_at:
         return None
-    return Said(body, user_of(reply.editor), reply.last_edited_at is not None, reply.is_minimized)
+    named = (
+        body if body.node_id == reply.id else body.model_copy(update={"node_id": reply.id})
+    )  # one name for both ways
+    return Said(named, user_of(reply.editor), reply.last_edited_at is not None, reply.is_minimized)
 
 
 def _thread(seen: ThreadSeen, words: list[Said]) -> Thread:

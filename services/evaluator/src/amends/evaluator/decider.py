@@ -2,7 +2,8 @@
 
 `decide` sees the loop and the policy, never the message that just came, so a redelivered or doubled message cannot
 start anything twice. It is asked again until it has nothing more to say; every answer changes the loop, so that it
-ends. The order of the rules is the order of precedence: pause beats everything, then the human, then the world.
+ends. The order of the rules is the order of precedence: pause beats everything; what is on the branch comes before what
+anybody wants; then the human, then the world.
 """
 
 from __future__ import annotations
@@ -271,14 +272,15 @@ def _next_attempt(loop: Loop, policy: Policy) -> Decisions:
 
 
 def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisions:
+    cycle = loop.cycle
+    collected = work(loop, tightest(cycle.rules, policy), cycle.scope) if cycle and cycle.fetched else {}
     put_aside = tuple(
         Verdict(item=id_, version=item.version, judgement=Judgement.DEFERRED, reason=f"failed: {reason}")
-        for id_, item in work(loop, policy, loop.cycle.scope if loop.cycle else "triggers").items()
-        if loop.cycle and loop.cycle.fetched
+        for id_, item in collected.items()
     )
     verdicts = _final(loop, policy, put_aside)
     finished = CycleFinished(n=loop.n, outcome="failed", used=used, reason=reason, verdicts=verdicts)
-    failed = loop.cycle.failed if loop.cycle else None
+    failed = cycle.failed if cycle else None
     said = failed if failed and failed.reason == reason else None
     escalated = _escalation(loop, f"cycle/{loop.n}", reason, said.detail if said else "")
     update = {"history": remembered(loop, finished), "patch": said.patch if said else None}
@@ -431,23 +433,28 @@ def _asked_again(pos: int, ask: Ask) -> Decided:
     return Escalated(of=f"ask/{pos}", reason="stalled", stops=False, detail=detail)
 
 
+def _shown(loop: Loop, policy: Policy) -> Decisions:
+    """Who rejected is asked for another look, right after the push that answers all he raised."""
+    if loop.closed or loop.ended != loop.version or loop.history[-1].outcome != "pushed":
+        return []
+    satisfied = tuple(
+        review.author
+        for review in rejections(loop, policy)
+        if not any(
+            _raised_by(item, review.author.account) and waits(loop, policy, item) for item in loop.items.values()
+        )
+    )
+    return [ReviewRequested(n=loop.n, sha=loop.pushed, reviewers=satisfied)] if satisfied else []
+
+
 def _asked(loop: Loop, policy: Policy) -> Decisions:
-    """What a finished cycle leaves to ask people: another look of its reviewers, and open questions."""
+    """What only a human can answer is put to him, once."""
     if loop.cycle or loop.phase is not Phase.RESTING:
         return []
-    if loop.ended == loop.version and loop.history[-1].outcome == "pushed":
-        satisfied = [
-            review.author
-            for review in rejections(loop, policy)
-            if not any(
-                _raised_by(item, review.author.account) and waits(loop, policy, item) for item in loop.items.values()
-            )
-        ]
-        if satisfied:
-            return [ReviewRequested(n=loop.n, sha=loop.pushed, reviewers=tuple(satisfied))]
     fresh = {id_: item for id_, item in questions(loop, policy).items() if item.questioned != item.version}
     if fresh and not loop.finished:
-        escalated = _escalation(loop, f"cycle/{loop.n}", "question")
+        later = f"/{loop.version}" if loop.version > loop.ended + 1 else ""  # whose thread was opened again meanwhile
+        escalated = _escalation(loop, f"cycle/{loop.n}{later}", "question")
         return [escalated.model_copy(update={"items": tuple(sorted(fresh, key=_place)), "stops": False})]
     return []
 
@@ -477,7 +484,7 @@ def _started(loop: Loop, policy: Policy) -> Decisions:
     if loop.phase is not Phase.RESTING or loop.cycle or obstacles(loop, policy):
         return []
     opening = window(loop, policy)
-    if not loop.ask and (opening is None or loop.settled != opening.over or wavers(loop, policy)):
+    if not loop.ask and (opening is None or not opening.over(loop.settled) or wavers(loop, policy)):
         return []
     of = f"cycle/{loop.n}/{opening.generation if opening else loop.woken.version}"
     if loop.used >= policy.max_cycles + loop.granted:
@@ -505,7 +512,7 @@ def _overspent(loop: Loop, policy: Policy) -> str:
 
 def _requested(loop: Loop, policy: Policy, k: int) -> FixRequested:
     cycle = loop.cycle
-    scope: Scope = cycle.scope if cycle else ("all" if loop.ask else "triggers")
+    scope: Scope = "all" if loop.ask else cycle.scope if cycle else "triggers"
     nodes = [
         node
         for item in loop.items.values()
@@ -612,6 +619,6 @@ def _push(loop: Loop, cycle: Cycle, policy: Policy) -> PushRequested:
 
 
 RULES = (
-    _commands, _ended, _failed, _conflicting, _unstarted, _collected, _prepared, _pushed, _asked, _again, _approved,
-    _started,
+    _pushed, _shown, _commands, _ended, _failed, _conflicting, _unstarted, _collected, _prepared, _asked, _again,
+    _approved, _started,
 )  # fmt: skip

@@ -1,4 +1,8 @@
-"""The one who records: reports arrive from anywhere, one thread drains them into transactions, answers after COMMIT."""
+"""The one who records: reports arrive from anywhere, one at a time drains them into transactions, answers after COMMIT.
+
+That is the recorder's thread, or, while the disk is quick, the thread of the event loop that heard the reports: to wake
+another thread and to be woken by it takes longer than the flush of such a disk (docs/decisions/0020).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import TypeVar, cast
 
 from amends.common import metrics
@@ -33,18 +37,21 @@ from amends.common.events import EVERYONE
 from amends.common.rows import Head
 from amends.evaluator.admission import entitled, may
 from amends.evaluator.batch import Batch, Held, Policies, Said
-from amends.evaluator.writer import Duplicate, Writer, is_connection_error
+from amends.evaluator.writer import Duplicate, Occupied, Writer, is_connection_error
 
 log = logging.getLogger(__name__)
 BATCH = 256
 NOBODY = "unknown"  # of whom we have not heard: together they are kept no more of than of one service
 CACHED = 2_000  # loops kept unpacked, some 40 kB each
+FEW = 32  # reports that an event loop may record itself: more would keep it from everything else for too long
+SLOW = 0.01  # seconds after which a recording loop leaves it to the thread for the next `REST` seconds
+REST = 1.0
 # Loops make no cycles, but there are many of them, and to look through them all is a pause of 40 ms.
 COLLECTED_AFTER = (50_000, 20, 100)
 Result = TypeVar("Result")
 
 
-# Somebody who wants to know what was recorded: called on the recorder's thread, after COMMIT, before the answers.
+# Somebody who wants to know what was recorded: called on the thread that did, after COMMIT, before the answers.
 Observer = Callable[[Sequence[Event]], None]
 
 
@@ -97,6 +104,8 @@ class Recorder:
         self._head: Head | None = None
         self._queue: SimpleQueue[_Job | _Question | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="recorder", daemon=True)
+        self._turn = Lock()  # who has it may use the writer, and what is remembered of the log
+        self._slow_until = 0.0
         self._closed = "starting: the mirror has not been checked yet"
         self.outdated = False
         self._unwritable = ""
@@ -118,7 +127,8 @@ class Recorder:
         if self._thread.is_alive():
             self._thread.join()
         self._end()
-        self._writer.close()
+        with self._turn:
+            self._writer.close()
 
     @property
     def trouble(self) -> str:
@@ -219,15 +229,42 @@ class Recorder:
     # --- the thread ------------------------------------------------------------------------------------------------
 
     def _gather(self, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
-        """What an event loop hears in one turn is handed over together: the thread wakes once, for a larger batch."""
+        """What an event loop hears at a time is recorded together: it is one flush of the disk."""
         if loop not in self._arriving:
             self._arriving[loop] = []
-            loop.call_soon(self._hand_over, loop)
+            loop.call_soon(self._hand_over, loop, 0)
         self._arriving[loop].append(job)
 
-    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        for job in self._arriving.pop(loop):
-            self._put(job)
+    def _hand_over(self, loop: asyncio.AbstractEventLoop, heard: int) -> None:
+        """Once a turn of the loop has brought nothing more than was `heard` before it."""
+        jobs = self._arriving[loop]
+        if heard < len(jobs) < FEW:
+            loop.call_soon(self._hand_over, loop, len(jobs))
+            return
+        del self._arriving[loop]
+        if not self._recorded_here(jobs):
+            for job in jobs:
+                self._put(job)
+
+    def _recorded_here(self, jobs: list[_Job]) -> bool:
+        """Record them on the event loop's own thread, unless that could keep the loop waiting."""
+        quick = self._writer.near and time.monotonic() >= self._slow_until
+        if len(jobs) > FEW or not quick or not self._turn.acquire(blocking=False):
+            return False
+        try:
+            if self._closed or not self._queue.empty():
+                return False
+            began = time.monotonic()
+            answers = self._record(jobs, patient=False)
+            if time.monotonic() > began + SLOW:
+                self._slow_until = time.monotonic() + REST
+        except Occupied:
+            return False
+        finally:
+            self._turn.release()
+        crash_point("recorder.answered")
+        _tell(list(zip(jobs, answers, strict=True)))
+        return True
 
     def _put(self, item: _Job | _Question) -> None:
         self._queue.put(item)
@@ -262,18 +299,23 @@ class Recorder:
                 elif isinstance(item, _Job):
                     jobs.append(item)
                 else:
-                    item.answer(self._writer)
+                    with self._turn:
+                        item.answer(self._writer)
                 if len(jobs) >= self._most or self._queue.empty():
                     break
                 item = self._queue.get()
             if jobs:
-                self._answer(jobs, self._record(jobs))
+                with self._turn:
+                    answers = self._record(jobs)
+                self._answer(jobs, answers)
 
-    def _record(self, jobs: list[_Job]) -> list[Answer]:
+    def _record(self, jobs: list[_Job], *, patient: bool = True) -> list[Answer]:
         if self.outdated:
             return [Unavailable("the log holds facts that this program does not know: upgrade it")] * len(jobs)
         try:
-            return self._transact(jobs)
+            return self._transact(jobs, patient=patient)
+        except Occupied:
+            raise
         except NewerVocabularyError as error:
             self.outdated = True
             return [Unavailable(str(error))] * len(jobs)
@@ -297,8 +339,8 @@ class Recorder:
                 return Refused("unstorable", f"the log does not take it ({type(error).__name__})")
         return Refused("unstorable", "the log does not take it")
 
-    def _transact(self, jobs: list[_Job], *, deciding: bool = True) -> list[Answer]:
-        with self._writer.transaction() as tx:
+    def _transact(self, jobs: list[_Job], *, deciding: bool = True, patient: bool = True) -> list[Answer]:
+        with self._writer.transaction(patient=patient) as tx:
             if tx.head.vocabulary > VOCABULARY:
                 raise NewerVocabularyError(f"the log's vocabulary is {tx.head.vocabulary}, this program's {VOCABULARY}")
             crash_point("recorder.locked")

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from amends.common.alone import opened, told_to_end
+from amends.common import alone
 from amends.common.answers import Recorder
-from amends.common.bus.link import Link
-from amends.common.bus.reporter import NatsRecorder
 from amends.common.events import Reporter
 from amends.common.github.ourselves import our_accounts
 from amends.common.log import Log
-from amends.common.logs import set_up
-from amends.common.ops import Ops, OpsNotServed
+from amends.common.ops import OpsNotServed
 from amends.common.redaction import Redactor
 from amends.common.runner import run
 from amends.common.settings import Settings
@@ -33,7 +28,6 @@ from amends.gateway.signatures import Secrets
 
 log = logging.getLogger(__name__)
 SERVICE: Reporter = "gateway"
-OK, USAGE, UNREACHABLE = 0, 2, 3
 
 
 class NotServed(Exception):
@@ -96,40 +90,22 @@ async def serving(settings: Settings, recorder: Recorder) -> AsyncIterator[Gatew
 
 def serve(settings: Settings) -> int:
     """`amends run gateway`: the gateway alone, on a NATS that somebody else runs; answers the exit code."""
-    set_up(settings.log_level, settings.secrets)
-    if not settings.nats_url:
-        sys.stderr.write("amends: nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`\n")
-        return USAGE
+    if not alone.told(settings):
+        return alone.USAGE
     if not settings.gateway.webhook_secrets and not settings.gateway.tokens:
-        sys.stderr.write("amends: nobody would be believed: set gateway.webhook_secrets, or gateway.tokens\n")
-        return USAGE
+        alone.say("nobody would be believed: set gateway.webhook_secrets, or gateway.tokens")
+        return alone.USAGE
     try:
         run(_alone(settings))
     except (NotServed, OpsNotServed) as error:
-        sys.stderr.write(f"amends: {error}\n")
-        return UNREACHABLE
-    return OK
+        alone.say(str(error))
+        return alone.UNREACHABLE
+    return alone.OK
 
 
 async def _alone(settings: Settings) -> None:
-    stop = told_to_end()
-    link = Link(settings.nats_as(SERVICE), SERVICE)
-    running: list[Gateway] = []
-
-    def checks() -> dict[str, str]:
-        now = running[0].checks() if running else {"gateway": "not listening yet"}
-        return {**now, "nats": link.health()}
-
-    ops = Ops(settings.ops_host, settings.ops_port, checks)
-    address = ops.start()
-    opening = asyncio.create_task(opened(link))  # meanwhile reports are unavailable, and deliveries answered 503
-    try:
-        async with serving(settings, NatsRecorder(link, SERVICE)) as gateway:
-            running.append(gateway)
-            sys.stderr.write(f"amends: gateway on {gateway.address}, health and metrics {address}\n")
-            sys.stderr.flush()
-            await stop.wait()
-    finally:
-        opening.cancel()
-        await link.close()
-        ops.stop()
+    # Until there is a NATS reports are unavailable, and deliveries answered 503.
+    async with alone.standing(settings, SERVICE) as post, serving(settings, post.recorder) as gateway:
+        post.working = gateway
+        alone.say(f"gateway on {gateway.address}, health and metrics {post.address}")
+        await post.stop.wait()

@@ -133,10 +133,10 @@ def asked(body: bytes) -> Request:
         raise Unreadable(_remedy(error)) from error
 
 
-def said(body: bytes, query: Mapping[str, str]) -> Request:
+def said(text: str, query: Mapping[str, str]) -> Request:
     """The review of what an agent printed; the query says which one it is and of what."""
     try:
-        thought = opinion(body.decode(errors="replace"))
+        thought = opinion(text)
     except Unclear as unclear:
         raise Unreadable(str(unclear)) from unclear
     fields: dict[str, object] = {**query, "type": "review.approved" if thought.approved else "review.rejected"}

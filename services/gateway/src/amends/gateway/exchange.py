@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -17,6 +18,7 @@ _ONCE = frozenset(
         b"x-hub-signature-256", b"x-github-event", b"x-github-delivery", b"idempotency-key",
     }
 )  # fmt: skip
+_CHARSET = re.compile(r'(?i);\s*charset\s*=\s*"?([a-z0-9._-]{1,40})')
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,12 @@ class Head:
     def media(self) -> str:
         """The media type of the body, without its parameters."""
         return self.text(b"content-type").partition(";")[0].strip().lower()
+
+    @property
+    def charset(self) -> str:
+        """In which letters the body is written, as the head has it; nothing when it does not say."""
+        found = _CHARSET.search(self.text(b"content-type"))
+        return found[1].lower() if found else ""
 
     def asked(self) -> dict[str, str]:
         """The query's fields; one that stands there twice is refused."""

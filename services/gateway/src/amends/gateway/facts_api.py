@@ -22,6 +22,7 @@ from amends.gateway.reporting import Desk, Outcome
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 200 * 1024  # what comes out of it fits an envelope
+_LETTERS = frozenset({"utf-8", "utf8", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252", "utf-16"})
 
 
 class FactsApi:
@@ -91,10 +92,19 @@ def _read(request: Request) -> asking.Request:
         case "application/json":
             return asking.identified(asking.asked(request.body), request.head.text(b"idempotency-key"))
         case "text/plain" | "text/markdown":
-            return asking.said(request.body, request.head.asked())
+            return asking.said(_text(request), request.head.asked())
         case _:
             why = "Content-Type: send application/json, or what an agent printed as text/plain"
             raise exchange.Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
+
+
+def _text(request: Request) -> str:
+    letters = request.head.charset or "utf-8"
+    if letters not in _LETTERS:
+        raise exchange.Refused(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type: {letters} is not read here: send UTF-8"
+        )
+    return request.body.decode(letters, "replace")
 
 
 def _opposite(fact: AnyFact) -> str:

@@ -20,7 +20,7 @@ from amends.gateway.signatures import Secrets, well_formed
 log = logging.getLogger(__name__)
 MOST_BYTES = 25 * 1024 * 1024  # GitHub sends no larger ones
 _SIGNATURE = b"x-hub-signature-256"
-_EVENT = re.compile(r"[a-z_]{1,64}")
+_EVENT = re.compile(r"[a-z0-9_]{1,64}")
 _DELIVERY = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 

@@ -26,7 +26,7 @@ MOST_FINDINGS = 100
 MOST_LINES = 1_000_000
 _FIELD = re.compile(
     r"(?im)^[ \t>*_#`-]*(?:[0-9]{1,2}[.)][ \t*_`]*)?"
-    r"(?P<field>REVIEW_RESULT|FINDINGS_COUNT|SEVERITY|SUMMARY|BLOCKING_ISSUES)[ \t*_`]*:[ \t*_`]*"
+    r"(?P<field>REVIEW_RESULT|FINDINGS_COUNT|SEVERITY|SUMMARY|BLOCKING_ISSUES)[ \t*_`]*[:=][ \t*_`]*"
 )
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:```|~~~)")
@@ -63,7 +63,7 @@ class Opinion:
 
 def opinion(text: str) -> Opinion:
     """The review that this text ends with, or Unclear."""
-    said = _fields(clean(_COLOURS.sub("", text)))
+    said = _fields(clean(_COLOURS.sub("", text.removeprefix("\ufeff"))))
     results = map(_result, reversed(said["REVIEW_RESULT"]))
     result = next((result for result in results if result is not None), None)
     if result is None:

@@ -30,7 +30,7 @@ from amends.gateway.payloads import (
 
 
 def pull(sight: Sight, delivery: OfPull) -> Found:
-    pull = _its(sight, delivery.pull_request)
+    pull = _its(sight, delivery.pull_request).whole
     return sight.of(pull, pull_seen(pull, sight.full_name))
 
 

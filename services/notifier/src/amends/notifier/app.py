@@ -15,7 +15,6 @@ from amends.common.github.auth import TELLING
 from amends.common.github.client import Client, Nobody
 from amends.common.github.pacing import Rate
 from amends.common.redaction import Redactor
-from amends.common.sections import GitHub
 from amends.common.settings import Settings
 from amends.common.working import Working, at_work
 from amends.notifier.mail import MailChannel
@@ -25,12 +24,6 @@ from amends.notifier.words import Words
 
 SERVICE: Reporter = "notifier"
 AT_ONCE = 4  # events in hand, of different pull requests; writes to one installation still go one by one
-_API, _WEB = "https://api.github.com", "https://github.com"
-
-
-def site(github: GitHub) -> str:
-    """Where people see what the API is about: links lead there and nowhere else."""
-    return _WEB if github.rest == _API else github.rest.removesuffix("/api/v3")
 
 
 def configured(settings: Settings) -> dict[str, Channel]:
@@ -51,7 +44,7 @@ def useful(settings: Settings) -> bool:
 @asynccontextmanager
 async def notifying(settings: Settings, recorder: Knowing, link: Link) -> AsyncIterator[Working]:
     """At work for the length of a block. The link is there to hear events on, and comes back by itself."""
-    known, words = settings.notifier, Words(Redactor(settings.secrets), site(settings.github))
+    known, words = settings.notifier, Words(Redactor(settings.secrets), settings.github.site)
     rate = Rate(known.apart_seconds, known.per_minute, known.per_hour)
     if not useful(settings):
         raise Nobody("there is nobody to tell: set github.app_id and its private key, github.token, slack or smtp")

@@ -15,7 +15,7 @@ from nats.aio.subscription import Subscription
 from amends.common.bus.consumers import ACK_WAIT, STANDING, durable
 from amends.common.bus.delivery import BusDelivery
 from amends.common.bus.jetstream import NANOSECONDS, drift
-from amends.common.bus.link import Link, Unanswered, drained, status
+from amends.common.bus.link import SECONDS, Link, Unanswered, drained, status
 from amends.common.bus.mirror import STREAM
 from amends.common.events import Reporter
 
@@ -98,10 +98,12 @@ class BusInbox:
             inbox = self._link.new_inbox()
             self._subscription = await self._link.subscribe(inbox, self._hear)
             self._subject = inbox
+        # Nobody is ready before he has heard something: the first sign of life is asked for early.
+        heartbeat = self._watch.heartbeat if self._said["subscription"] == "ok" else self._watch.pause
         request = {
             "batch": 1,
             "expires": round(self._watch.expires * NANOSECONDS),
-            "idle_heartbeat": round(self._watch.heartbeat * NANOSECONDS),
+            "idle_heartbeat": round(heartbeat * NANOSECONDS),
         }
         self._asked, self._heard = True, monotonic()
         self._idle_since = self._idle_since or self._heard
@@ -152,13 +154,24 @@ class BusInbox:
             await drained(subscription)
 
     async def _watched(self) -> None:
+        # While there is none, it is made in a moment. Nor does anybody say, from one account to another, that nobody
+        # answers yet: little patience at first, and more for an evaluator that is slow.
+        patience, there = self._watch.pause, False
         while True:
-            try:
-                told = await self._link.request(f"{STANDING}.{self._service}")
-                self._said["consumer"] = self._judge(json.loads(told.data))
-            except Unanswered as error:
-                self._said["consumer"] = str(error)
-            await asyncio.sleep(self._watch.look)
+            patience = SECONDS if there else min(2 * patience, SECONDS)
+            there = await self._looked(patience)
+            await asyncio.sleep(self._watch.look if there else self._watch.pause)
+
+    async def _looked(self, patience: float) -> bool:
+        """Whether there is a consumer, well or not."""
+        try:
+            told = await self._link.request(f"{STANDING}.{self._service}", seconds=patience)
+            info = json.loads(told.data)
+        except Unanswered as error:
+            self._said["consumer"] = str(error)
+            return False
+        self._said["consumer"] = self._judge(info)
+        return info is not None
 
     def _judge(self, info: dict[str, Any] | None) -> str:
         if info is None:

@@ -57,7 +57,7 @@ def explain(loop: Loop, policy: Policy, recent: Sequence[Event], known: Known | 
         stuck=_stuck(loop, recent),
         why=why(loop, policy, stands),
         conditions=tuple(conditions(loop, policy, stands)),
-        next=next_step(loop, stands),
+        next=next_step(loop, policy, stands),
         turns=tuple(turns(loop, policy, stands)),
         last=tuple(map(_happened, recent)),
         handover=handover(loop, policy) if stands is Status.NEEDS_HUMAN else None,

@@ -6,6 +6,7 @@ from amends.common.events import CommandName, Judgement, Past
 from amends.common.explain.conditions import titled
 from amends.common.explain.explanation import Handover, Order
 from amends.common.explain.reasons import escalation
+from amends.common.explain.why import human_reason
 from amends.common.identity import INSTALLATION
 from amends.common.loop import Item, Loop
 from amends.common.policy import Policy
@@ -43,7 +44,7 @@ _ANCHORS = {"thread": "#discussion_r", "review": "#pullrequestreview-", "comment
 
 def handover(loop: Loop, policy: Policy) -> Handover:
     """What the human who takes over has to know."""
-    reason = loop.human or "question"
+    reason = human_reason(loop)
     meaning = escalation(reason)
     left = [_left(loop, id_, item, state) for id_, item, state in left_over(loop, policy)]
     tried = [cycle_line(past) for past in loop.history]

@@ -101,7 +101,7 @@ class Undone:
                 why = f"its author does not reject, and the triggers do not have {name!r}"
                 yield _not(f"{titled(id_, item)} starts nothing", why, self.citing.values("triggers"))
         opening = window(self.loop, self.policy)
-        if opening is not None and self.loop.settled != opening.over:
+        if opening is not None and not opening.over(self.loop.settled):
             why = "more may follow: it has to be quiet for a while"
             yield _not("the next cycle has not begun yet", why, self.citing.values("settle_seconds"))
 

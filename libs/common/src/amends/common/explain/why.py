@@ -7,7 +7,7 @@ from collections.abc import Callable
 from amends.common.envelope import moment
 from amends.common.explain.conditions import called, listed
 from amends.common.explain.reasons import ENDINGS, FAILURES, escalation
-from amends.common.loop import Cycle, Loop
+from amends.common.loop import Cycle, Loop, Phase
 from amends.common.policy import Policy
 from amends.common.standing import Status, counting, obstacles, rejections
 
@@ -21,7 +21,12 @@ def why(loop: Loop, policy: Policy, status: Status) -> str:
     return _WHY[status](loop, policy)
 
 
-def next_step(loop: Loop, status: Status) -> str:
+def human_reason(loop: Loop) -> str:
+    """Why a loop that needs a human needs him: what stopped it, or else what was asked."""
+    return loop.human if loop.phase is Phase.STOPPED else "question"
+
+
+def next_step(loop: Loop, policy: Policy, status: Status) -> str:
     """What comes next, and with what."""
     if loop.kind != "change":
         return "Settings change when somebody changes them."
@@ -32,7 +37,12 @@ def next_step(loop: Loop, status: Status) -> str:
     if loop.cycle and loop.cycle.failed and status is not Status.PAUSED:
         follows = FAILURES[loop.cycle.failed.reason].follows
         return f"{follows[0].upper()}{follows[1:]}."
-    return _NEXT[status]
+    if status is Status.NEEDS_HUMAN and loop.phase is Phase.STOPPED:
+        return "One of the commands below, or an approval of the current head."
+    if status is Status.DONE and loop.finished == "stopped":
+        return "Nothing, unless somebody says fix or reset."
+    hindering = obstacles(loop, policy) if status in {Status.WATCHING, Status.AWAITING_REVIEW} else []
+    return f"{_NEXT[status]} But first: {hindering[0].remedy}." if hindering else _NEXT[status]
 
 
 def _settings(loop: Loop) -> str:
@@ -83,7 +93,7 @@ def _awaiting(loop: Loop, policy: Policy) -> str:
 
 
 def _needs_human(loop: Loop, policy: Policy) -> str:
-    reason = loop.human or "question"
+    reason = human_reason(loop)
     return f"A human is needed ({reason}): {escalation(reason).means}.{_used(loop, policy)}"
 
 
@@ -119,7 +129,7 @@ _NEXT = {
     Status.FIXING: "With fix.prepared the evaluator asks for the push.",
     Status.PUSHING: "With fix.pushed the cycle ends and the reviewers are asked to look again.",
     Status.AWAITING_REVIEW: "An approval of the current head ends the loop; more feedback starts the next cycle.",
-    Status.NEEDS_HUMAN: "One of the commands below, an answer in the thread, or an approval.",
+    Status.NEEDS_HUMAN: "An answer where it was asked, or one of the commands below.",
     Status.PAUSED: "With resume it goes on where it was.",
     Status.DONE: "Nothing, unless something that counts begins it again.",
 }

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from amends.common.effects import effect
+from amends.common.outward import for_git
 
 SECONDS = 120.0
 _SEARCHED = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
@@ -133,7 +134,7 @@ async def _started(call: Call) -> AsyncIterator[Process]:
         stdout=PIPE,
         stderr=PIPE,
         cwd="/",
-        env={**_TRUSTED, **(call.environment or {})},
+        env={**_TRUSTED, **for_git(), **(call.environment or {})},
         start_new_session=True,  # a group of its own: what it starts ends with it
         limit=1 << 20,
     )

@@ -10,9 +10,12 @@ import time
 from asyncio import Lock
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from jwt.algorithms import RSAAlgorithm
 from pydantic import TypeAdapter, ValidationError
 
 from amends.common.github.errors import Torn
@@ -82,12 +85,21 @@ class StandingToken:
 Ask = Callable[[str, Mapping[str, object]], Awaitable[tuple[bytes, float]]]
 
 
+@lru_cache(maxsize=8)
+def _read(pem: str) -> RSAPrivateKey:
+    """Once in a process: it takes a hundred times as long as to sign with it, and everybody waits."""
+    key = RSAAlgorithm(RSAAlgorithm.SHA256).prepare_key(pem)
+    if not isinstance(key, RSAPrivateKey):
+        raise jwt.InvalidKeyError("it is the public one")
+    return key
+
+
 class AppTokens:
     """Tokens of a GitHub App's installations."""
 
     def __init__(self, app_id: str, key: str, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
         self._app_id = app_id
-        self._key = key
+        self._key = _read(key)
         self._ask = ask
         self._clock = clock
         self._ahead = 0.0

@@ -28,6 +28,7 @@ _REFUSALS = {"FORBIDDEN", "INSUFFICIENT_SCOPES", "UNAUTHORIZED"}
 # A query that does not fit the schema: GitHub gives a code for it, others have their words for it.
 _UNKNOWN = re.compile(r"doesn't (?:exist on type|accept argument)|Cannot query field|Unknown (?:type|argument|field)")
 _LACKING = 300.0
+_BASE = re.compile(r"https?://[A-Za-z0-9._:/~\[\]-]{1,390}")
 Json = dict[str, Any]
 Count = Callable[[], None]
 
@@ -37,11 +38,12 @@ class Nobody(Exception):
 
 
 class Place(NamedTuple):
-    """A repository, and the installation through which we reach it (0 with a token)."""
+    """A repository, the installation through which we reach it (0 with a token), and below which address git is."""
 
     repo: int
     full_name: str
     installation: int = 0
+    git: str = ""
 
 
 class Loan(Protocol):
@@ -182,8 +184,14 @@ class Client:
         found = read(told.content, _REPOSITORY)
         if not is_repository(found.full_name):
             raise Torn(_SOON, "a repository without a name")
-        self._places[found.id] = Place(found.id, found.full_name, installation)
+        self._places[found.id] = Place(found.id, found.full_name, installation, self._git_of(found))
         return self._places[found.id]
+
+    def _git_of(self, found: Repository) -> str:
+        """Where it says itself, if that is below the site that is configured; else where the settings have all."""
+        base, site = found.clone_url.removesuffix(f"/{found.full_name}.git"), self._settings.site
+        believed = base != found.clone_url and base.startswith(f"{site}/") and _BASE.fullmatch(base)
+        return base if believed and not self._settings.git_url else self._settings.git
 
     async def _installation(self, path: str) -> int:
         told = await self._as_app(Call("GET", f"{self._settings.rest}{path}/installation"))
@@ -317,8 +325,8 @@ class Reach:
 
     @property
     def clone_url(self) -> str:
-        """Where git finds it: below the address that is configured, whatever anybody says."""
-        return f"{self._client.git_url}/{self.place.full_name}.git"
+        """Where git finds it: below the site that is configured, whatever anybody says."""
+        return f"{self.place.git or self._client.git_url}/{self.place.full_name}.git"
 
     async def get(self, path: str, kind: TypeAdapter[T]) -> T:
         """One object below the repository."""

@@ -29,5 +29,5 @@ class Denied(Exception):
     """GitHub refuses our credentials, or what they would have to allow."""
 
 
-class Elsewhere(Exception):
-    """A request to an address that is not configured: it is not made."""
+class Elsewhere(Lacking):
+    """It leads to an address that is not configured, where nothing is asked: a page to sign in on, another host."""

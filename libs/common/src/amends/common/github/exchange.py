@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ _FIRST_PAUSE = 0.2
 _AWAY = 30.0  # seconds until it makes sense to ask a GitHub again that does not answer
 _VERSION = {"X-GitHub-Api-Version": "2022-11-28"}
 _LACKING = 300.0
+_UNBELIEVED = re.compile(r"certificate verify failed: ([^(\]]+?) *(?:\(|\]|$)")
 _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 
 
@@ -160,6 +162,9 @@ def _accident(error: Exception) -> Exception:
             return error
         case httpx.TooManyRedirects() | httpx.DecodingError():
             return Torn(_AWAY, f"GitHub's answer cannot be read: {error}")
+        case httpx.ConnectError() if found := _UNBELIEVED.search(str(error)):
+            why = f"its certificate is not believed ({found[1]}): SSL_CERT_FILE names the file of its authority"
+            return Down(_AWAY, f"GitHub cannot be reached: {why}")
         case httpx.TimeoutException():
             return Down(_AWAY, f"GitHub did not answer in time ({type(error).__name__})")
         case _:

@@ -40,6 +40,7 @@ class Lent(BaseModel):
     number: int
     full_name: Word = ""
     installation: int = 0
+    git: Word = ""
     token: Word = ""
     trouble: Literal["", "missing", "denied", "later"] = ""
     detail: Word = ""
@@ -79,8 +80,8 @@ async def _lent(client: Client, permissions: Permissions, asked: Asked) -> Lent:
         return Lent(number=asked.number, trouble="denied", detail=str(error)[:400])
     except Later as error:
         return Lent(number=asked.number, trouble="later", detail=str(error)[:400], delay=error.delay)
-    place = reach.place
-    return Lent(number=asked.number, full_name=place.full_name, installation=place.installation, token=token)
+    _, full_name, installation, git = reach.place
+    return Lent(number=asked.number, full_name=full_name, installation=installation, git=git, token=token)
 
 
 class Line:
@@ -107,7 +108,7 @@ class Line:
             case "later":
                 raise Down(lent.delay, lent.detail)
             case "":
-                return Loan(Place(repo, lent.full_name, lent.installation), SecretStr(lent.token))
+                return Loan(Place(repo, lent.full_name, lent.installation, lent.git), SecretStr(lent.token))
 
     async def _answered(self, asked: Asked) -> Lent:
         if self._opening is None:

@@ -112,7 +112,7 @@ class Pull(Part):
 
     @property
     def whole(self) -> Pull:
-        """The same when it was asked for by its number: what is not said then is not so."""
+        """The same when it is what was asked for, or what the event is about: what is not said then is not so."""
         return self.model_copy(update={"draft": bool(self.draft), "merged": bool(self.merged or self.merged_at)})
 
 

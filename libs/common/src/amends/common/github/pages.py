@@ -38,12 +38,11 @@ def last_page(headers: Headers, asked: int, *, full: bool = False) -> int:
     Behind a `full` one without any links (a proxy may drop them) there may be another.
     """
     said = headers.get("link", "")
-    numbers = {
-        rel[1].lower(): int(found[1])
-        for url, beside in _LINK.findall(said)
-        if (rel := _REL.search(beside)) and (found := _NUMBER.search(url))
-    }
+    urls = {rel[1].lower(): url for url, beside in _LINK.findall(said) if (rel := _REL.search(beside))}
+    numbers = {rel: int(found[1]) for rel, url in urls.items() if (found := _NUMBER.search(url))}
     following, last = numbers.get("next"), numbers.get("last", 0)
+    if following is None and "next" in urls:
+        raise Torn(_SOON, f"page {asked} is followed by one without a number")
     if following is None:
         return asked + (full and not said)
     if following != asked + 1 or (last and last < following):

@@ -9,10 +9,14 @@ import httpx
 
 from amends.common.github.errors import Elsewhere
 from amends.common.github.limits import wait_said
+from amends.common.outward import proxy
 
 MOST_BYTES = 32 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
 _AT_ONCE = 16
+_WAIT = 300.0
+# GitHub wants the same request again there; httpx would make a GET of it, and take what it reads for what it wrote.
+_VERBATIM = {301: 308, 302: 307}
 
 
 class Origin(NamedTuple):
@@ -44,15 +48,20 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     """One pool of connections for the life of a process; clients come and go on top of it."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
-        self._allowed = tuple(Origin.of(url) for url in allowed)
+        ways = {Origin.of(url): proxy(url) for url in allowed}
         limits = httpx.Limits(max_connections=_AT_ONCE, max_keepalive_connections=_AT_ONCE, keepalive_expiry=60)
-        self._pool = httpx.AsyncHTTPTransport(limits=limits, retries=0)
+        self._pools = {way: httpx.AsyncHTTPTransport(limits=limits, retries=0, proxy=way) for way in {*ways.values()}}
+        self._allowed = {origin: self._pools[way] for origin, way in ways.items()}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send it, if it goes where we may go."""
-        if not any(origin.holds(request.url) for origin in self._allowed):
-            raise Elsewhere(f"{request.url.scheme}://{request.url.netloc.decode()} is not configured")
-        response = await self._pool.handle_async_request(request)
+        pool = next((pool for origin, pool in self._allowed.items() if origin.holds(request.url)), None)
+        if pool is None:
+            there = f"{request.url.scheme}://{request.url.netloc.decode()}{request.url.path}"
+            why = f"GitHub leads to {there[:200]}, which is not below an address that is configured: see github.api_url"
+            raise Elsewhere(_WAIT, why)
+        response = await pool.handle_async_request(request)
+        response.status_code = _VERBATIM.get(response.status_code, response.status_code)
         _make_plain(response)
         response.stream = _Bounded(response.stream)
         return response
@@ -62,7 +71,8 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     async def leave(self) -> None:
         """Close all connections."""
-        await self._pool.aclose()
+        for pool in self._pools.values():
+            await pool.aclose()
 
 
 def _make_plain(response: httpx.Response) -> None:

@@ -75,8 +75,9 @@ Index("loops_name", sa.func.lower(loops.c.full_name), loops.c.number)
 NOTHING: sa.ColumnElement[str] = sa.literal_column("''")
 BLOCKED = loops.c.blocked != NOTHING
 STUCK = loops.c.stuck != NOTHING
-Index("loops_blocked", loops.c.loop, sqlite_where=BLOCKED, postgresql_where=BLOCKED)
-Index("loops_stuck", loops.c.loop, sqlite_where=STUCK, postgresql_where=STUCK)
+# In PostgreSQL they are the same; to say so here would have everybody load what SQLAlchemy knows of PostgreSQL.
+Index("loops_blocked", loops.c.loop, sqlite_where=BLOCKED)
+Index("loops_stuck", loops.c.loop, sqlite_where=STUCK)
 
 timers = Table(
     "timers",

@@ -10,7 +10,7 @@
 Leaving the block commits; an exception rolls back, and nothing was written.
 """
 
-from amends.evaluator.writer.failures import BlobMismatch, Duplicate, OutOfOrder, is_connection_error
+from amends.evaluator.writer.failures import BlobMismatch, Duplicate, Occupied, OutOfOrder, is_connection_error
 from amends.evaluator.writer.pouring import NotEmpty, is_empty, pour
 from amends.evaluator.writer.transaction import Pair, Tx
 from amends.evaluator.writer.writer import Writer
@@ -19,6 +19,7 @@ __all__ = [
     "BlobMismatch",
     "Duplicate",
     "NotEmpty",
+    "Occupied",
     "OutOfOrder",
     "Pair",
     "Tx",

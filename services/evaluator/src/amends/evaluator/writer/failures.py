@@ -17,6 +17,10 @@ class OutOfOrder(Exception):
     """The rows do not follow the end of the log, or the head does not follow them."""
 
 
+class Occupied(Exception):
+    """Somebody else is writing, and who asked does not want to wait."""
+
+
 class BlobMismatch(Exception):
     """The chunks do not make up the blob they were put for; they are gone and must be put again."""
 
@@ -30,6 +34,11 @@ _POSTGRES = ("08", "40", "53", "57", "58", "XX", "25P03", "55P03", "25006", "425
 
 # Of PostgreSQL's driver, without loading it where it is not used.
 _LOST = frozenset({"OperationalError", "InterfaceError"})
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether SQLite's write lock was somebody else's."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def is_connection_error(error: BaseException) -> bool:

@@ -8,12 +8,13 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from sqlalchemy import Connection
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import SQLAlchemyError
 
 from amends.common.effects import effect
-from amends.common.log.engine import database, sqlite_file, writing
+from amends.common.log.engine import BUSY_SECONDS, database, sqlite_file, writing
 from amends.common.log.tables import CHUNK
-from amends.evaluator.writer.failures import BlobMismatch, is_connection_error
+from amends.evaluator.writer.failures import BlobMismatch, Occupied, is_busy, is_connection_error
 from amends.evaluator.writer.statements import (
     ABANDONED,
     BLOB,
@@ -32,7 +33,7 @@ ABANDONED_AFTER = 86_400 * 1_000_000  # microseconds without a part
 
 
 class Writer:
-    """Writes one log's database. For one thread, the recorder's; only `checkpoint` may be called from another."""
+    """Writes one log's database. For one thread at a time; only `checkpoint` may be called beside it."""
 
     def __init__(self, url: str) -> None:
         """Connects to nothing yet: the first transaction does, and the next one after a lost connection."""
@@ -40,6 +41,12 @@ class Writer:
         self._engine = writing(self._url)
         self._statements = Statements(self._engine.dialect)
         self._connection: Connection | None = None
+        self._patient = True
+
+    @property
+    def near(self) -> bool:
+        """Whether the next transaction waits for nothing but this machine's disk, and for who else writes."""
+        return self._connection is not None and sqlite_file(self._url) is not None
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -47,13 +54,16 @@ class Writer:
         self._engine.dispose()
 
     @contextmanager
-    def transaction(self) -> Iterator[Tx]:
-        """The head's lock and all that is done under it; waits while another evaluator has it."""
+    def transaction(self, *, patient: bool = True) -> Iterator[Tx]:
+        """The head's lock and all that is done under it; waits while another evaluator has it, or raises Occupied.
+
+        Only SQLite's lock can be asked for without patience: for that of PostgreSQL there is a server to wait for.
+        """
         connection = self._connected().connection
         try:
             cursor = connection.cursor()
             if self._statements.begin:
-                cursor.execute(self._statements.begin)
+                self._begin(cursor, patient=patient)
             tx = Tx(cursor, self._statements)
             yield tx
             tx.check_complete()
@@ -158,17 +168,35 @@ class Writer:
             connection.execute(DROP_CHUNKS, {"sha": sha, "start": 0})
         connection.execute(END_PUT, {"sha": sha})
 
+    def _begin(self, cursor: DBAPICursor, *, patient: bool) -> None:
+        self._wait(cursor, patient=patient)
+        try:
+            cursor.execute(self._statements.begin)
+        except self._engine.dialect.loaded_dbapi.Error as error:
+            if patient or not is_busy(error):
+                raise
+            raise Occupied from error
+
+    def _wait(self, cursor: DBAPICursor, *, patient: bool) -> None:
+        """From now on, for SQLite's write lock; said once, because it holds until something else is said."""
+        if patient is not self._patient:
+            cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1_000 if patient else 0}")
+            self._patient = patient
+
     def _connected(self) -> Connection:
         if self._connection is None:
             self._connection = self._engine.connect()
+            self._patient = True
         return self._connection
 
     @contextmanager
     def _begun(self, what: str = "parked") -> Iterator[Connection]:
         """A transaction through SQLAlchemy, for what is not done all the time."""
         try:
-            with effect("commit", what), self._connected().begin():
-                yield self._connected()
+            connection = self._connected()
+            self._wait(connection.connection.cursor(), patient=True)
+            with effect("commit", what), connection.begin():
+                yield connection
         except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
             if is_connection_error(error):
                 self._drop()

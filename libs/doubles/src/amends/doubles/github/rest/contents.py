@@ -6,7 +6,7 @@ from base64 import b64encode
 
 from amends.doubles.github.acts import tenancy
 from amends.doubles.github.caller import Need
-from amends.doubles.github.git import EMPTY_TREE
+from amends.doubles.github.git import EMPTY_TREE, GitFailed
 from amends.doubles.github.ids import node_id
 from amends.doubles.github.refusal import Json, Refused, not_found
 from amends.doubles.github.rest.call import Answer, Call
@@ -184,10 +184,14 @@ def tree(call: Call) -> Answer:
     sha = git.resolve(repo.folder, call.params["tree_sha"])
     top = git.commit(repo.folder, sha).tree if sha else call.params["tree_sha"]
     api = call.world.urls.api(f"/repos/{repo.full_name}/git")
+    try:
+        found = git.tree(repo.folder, top, deep="recursive" in call.query)
+    except GitFailed:
+        raise not_found() from None
     entries = [
         {"path": one.path, "mode": one.mode, "type": one.kind, "sha": one.sha, "url": f"{api}/{one.kind}s/{one.sha}"}
         | ({"size": one.size} if one.kind == "blob" else {})
-        for one in git.tree(repo.folder, top, deep="recursive" in call.query)
+        for one in found
     ]
     return Answer(200, {"sha": top, "url": f"{api}/trees/{top}", "tree": entries, "truncated": False})
 

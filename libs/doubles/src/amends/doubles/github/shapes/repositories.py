@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from amends.doubles.github.caller import role_of
 from amends.doubles.github.clock import stamp
 from amends.doubles.github.refusal import Json
@@ -148,7 +150,7 @@ def label(world: World, repo: Repository, one: Label) -> Json:
     return {
         "id": one.id,
         "node_id": one.node,
-        "url": world.urls.api(f"/repos/{repo.full_name}/labels/{one.name}"),
+        "url": world.urls.api(f"/repos/{repo.full_name}/labels/{quote(one.name, safe=':')}"),
         "name": one.name,
         "color": one.color,
         "default": False,
