@@ -75,12 +75,13 @@ def test_what_the_model_refuses_is_missing_in_the_end() -> None:
     assert "missing: #2" not in done.stdout
 
 
-def test_without_a_sandbox_suggestions_go_on_and_it_says_so_on_a_terminal_without_colours() -> None:
-    said = on_a_terminal("demo", NO_COLOR="1", **NO_SANDBOX)
+def test_without_a_sandbox_suggestions_go_on_and_it_says_so_on_a_narrow_terminal_without_colours() -> None:
+    said = on_a_terminal("demo", NO_COLOR="1", COLUMNS="60", **NO_SANDBOX)
     lines = [line.rpartition("\r\x1b[K")[2] for line in said.replace("\r\n", "\n").split("\n")]
     assert max(map(len, lines)) <= 80
+    assert max(len(line) for line in lines if " s  #" in line) in range(50, 61)
     assert "\x1b" not in "".join(lines)
-    assert "Only suggestions were applied, and the rest was handed to a human" in said
+    assert "Only suggestions were applied, and the rest was handed to a human" in " ".join(said.split())
     assert "Everything is there" in said
 
 

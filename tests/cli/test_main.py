@@ -102,6 +102,13 @@ def test_a_reader_that_has_enough_is_no_error(told: Scribe) -> None:
         assert (following.wait(timeout=10), following.stderr.read()) == (0, "")
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_fault_of_the_log(told: Scribe, closed: str) -> None:
+    line = f'"{AMENDS}" replay --verify --database {told.url} {closed}'
+    done = subprocess.run(["sh", "-c", line], env=WHOLE, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_interrupted_command_says_so_with_its_exit_code(told: Scribe) -> None:
     with started(("events", "tail", "-f", "--database", told.url)) as following:
         assert following.stdout is not None

@@ -99,6 +99,7 @@ async def test_what_was_looked_at_in_an_earlier_term_is_not_acted_on(guarded: Na
 async def test_who_had_it_has_it_again_when_nats_was_wiped(guarded: NatsServer) -> None:
     async with one_of_two(guarded) as (first, second):
         term = first.term
+        await asyncio.sleep(SILENT / 2)  # the other one has seen whose it is
         async with reconnecting(first.link, second.link):
             guarded.wipe()
         assert not await may_act(first, term)

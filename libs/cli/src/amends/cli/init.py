@@ -91,7 +91,7 @@ def init(*, force: bool, **given: Any) -> None:  # noqa: ANN401 - the options, w
     answers, made = _with_secret(replace(answers, mode=answers.mode or "webhooks"))
     text = toml(answers)
     checks = tell(_tried(_written(answers.file, text)))
-    _tell_next(answers, made=made)
+    _tell_next(answers, made=made, good=not failed(checks))
     if failed(checks):
         raise click.exceptions.Exit(1)
 
@@ -257,7 +257,7 @@ def _tried(known: Settings) -> Iterator[Check]:
     yield model(known)
 
 
-def _tell_next(said: Answers, *, made: bool) -> None:
+def _tell_next(said: Answers, *, made: bool, good: bool) -> None:
     if as_json():
         say_json({"written": str(said.file), "mode": said.mode, "webhook_secret_file": said.webhook_secret_file})
         return
@@ -266,5 +266,5 @@ def _tell_next(said: Answers, *, made: bool) -> None:
         say(f"  let https://YOUR-HOST/webhooks/github lead to port {said.port} of this machine, and give that address,")
         say("  content type application/json, and the secret to GitHub as webhook" + " (it was made now):" * made)
         say(f"    cat {said.webhook_secret_file}" if said.webhook_secret_file else "    AMENDS_GATEWAY_WEBHOOK_SECRETS")
-    say("  amends up          starts it")
-    say("  amends doctor      looks at all of this again")
+    up, doctor = "  amends up          starts it", "  amends doctor      looks at all of this again"
+    say("\n".join([up, doctor] if good else ["  put right what failed above", doctor, up]))

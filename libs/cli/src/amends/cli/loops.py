@@ -146,9 +146,7 @@ def patch(loop: str, at: int | None) -> None:
         kept = [one.patch for one in refused if one.patch]
         content = log.blob(kept[-1]) if kept else None
     if content is None:
-        raise Negative(
-            "there is no fix that could not be pushed: `amends events list --type push.refused` has them all"
-        )
+        raise Negative("it has no fix that could not be pushed: `amends events tail --type push.refused` shows who has")
     sys.stdout.buffer.write(content)
 
 

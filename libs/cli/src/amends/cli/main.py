@@ -28,6 +28,7 @@ from amends.cli import (
 from amends.cli.demo import command as demo
 
 OK, NOT_REACHABLE, INTERRUPTED = 0, 3, 130
+_STDERR = 2
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 EPILOG = """\b
@@ -74,6 +75,7 @@ for command in (
 
 def main() -> None:
     """Run the command of this process's arguments, and end the process with its exit code."""
+    _open_what_is_closed()
     try:
         code = cli.main(standalone_mode=False)
     except (KeyboardInterrupt, click.Abort):
@@ -89,3 +91,13 @@ def main() -> None:
         click.echo(f"Error: {where} cannot be used ({error.strerror}): see who may write there, and the disk", err=True)
         code = NOT_REACHABLE
     sys.exit(code if isinstance(code, int) else OK)
+
+
+def _open_what_is_closed() -> None:
+    """Whoever starts us without standard streams (`>&-`) gets none; no file of ours may be opened in their place."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        os.set_inheritable(number, True)  # noqa: FBT003 - the only way to call it
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for as long as we live

@@ -1,8 +1,9 @@
-"""What is shown while it happens: one quiet line for each step, in 80 columns, and on a terminal who is at work now."""
+"""What is shown while it happens: a quiet line for each step, 80 columns at most; on a terminal who is at work now."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import textwrap
 import time
@@ -37,8 +38,8 @@ from amends.common.explain.reasons import escalation
 if TYPE_CHECKING:
     from amends.common.envelope import Event
 
-COLUMNS = 80
-_WORDS = 30  # where what is said begins
+_MOST, _LEAST = 80, 48
+_WORDS = 31  # where what is said begins
 SECOND = 1_000_000
 
 
@@ -62,7 +63,7 @@ class View:
         seconds = max(0, event.time - self._began) / SECOND
         head = f"{seconds:6.1f} s  #{number}  {who:<15}  "
         self.still()
-        for line in textwrap.wrap(shown(words), COLUMNS - _WORDS):
+        for line in textwrap.wrap(shown(words), columns() - _WORDS):
             click.echo(f"{head:<{_WORDS}}{_toned(event, line)}")
             head = ""
 
@@ -70,7 +71,7 @@ class View:
         """On a terminal: who is at work, in a line that the next step overwrites."""
         if self._live:
             seconds = time.time() - self._began / SECOND
-            self._busy = f"{seconds:6.1f} s  ... {', '.join(works) or 'amends waits for people'}"[: COLUMNS - 1]
+            self._busy = f"{seconds:6.1f} s  ... {', '.join(works) or 'amends waits for people'}"[: columns() - 1]
             click.echo(f"\r{self._busy}\x1b[K", nl=False)
 
     def still(self) -> None:
@@ -160,6 +161,11 @@ def _toned(event: Event, line: str) -> str:
     return click.style(line, fg=tone) if tone and coloured() else line
 
 
+def columns() -> int:
+    """How wide a line may be: a narrow terminal is kept to, up to where nothing would fit."""
+    return max(_LEAST, min(_MOST, shutil.get_terminal_size((_MOST, 24)).columns))
+
+
 def coloured() -> bool:
     """Whether colours are wanted."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -169,10 +175,10 @@ def heading(text: str) -> None:
     """The title of a part."""
     click.echo()
     click.echo(click.style(text, bold=True) if coloured() else text)
-    click.echo("-" * min(width(text), COLUMNS))
+    click.echo("-" * min(width(text), columns()))
 
 
 def wrapped(text: str, first: str = "", indent: str = "  ") -> None:
     """A text in as many lines as it takes."""
-    for line in textwrap.wrap(shown(text), COLUMNS, initial_indent=first, subsequent_indent=indent):
+    for line in textwrap.wrap(shown(text), columns(), initial_indent=first, subsequent_indent=indent):
         click.echo(line)

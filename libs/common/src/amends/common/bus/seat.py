@@ -66,6 +66,7 @@ class Seat:
                 self._trouble, pause = "ok", self._silent / 5
             except Unanswered as unanswered:
                 self._trouble, pause = str(unanswered), min(_PAUSE, self._silent / 5)
+                self._since = max(self._since, monotonic())  # who has it could not speak either
             await asyncio.sleep(pause)
 
     async def confirm(self, term: int) -> None:
