@@ -12,6 +12,7 @@ from shutil import rmtree
 
 import pytest
 
+from amends.common import effects
 from amends.common.gate import Altered
 from amends.common.git import Author, Edit, Repository
 from amends.fixer.inventory import Quota
@@ -130,6 +131,24 @@ def test_what_a_human_changed_there_is_kept_under_a_ref(bench: Bench) -> None:
     assert (bench.aside("app.py"), bench.aside("notes.txt")) == (b"mine\n", b"mine, too\n")
     assert f"refs/amends/aside/{LOOP}/1" in workspace.notes[0]
     assert bench.files() == plain(FILES)
+
+
+def test_what_is_kept_is_on_disk_before_anything_else_takes_its_place(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power loss right afterwards leaves one or the other."""
+    seen: list[str] = []
+
+    def watch(kind: str, what: object, when: effects.When) -> None:
+        seen.append(f"{kind} {getattr(what, 'arguments', [''])[0]}".strip() if when == "after" else "")
+
+    bench.begin()
+    (bench.path / "app.py").write_bytes(b"mine\n")
+    (bench.path / "notes.txt").write_bytes(b"mine, too\n")
+    monkeypatch.setattr(effects, "watching", watch)
+    bench.again()
+    order = [seen.index(one) for one in ("git commit-tree", "sync", "git update-ref", "remove", "rename")]
+    assert order == sorted(order)
 
 
 def test_what_the_last_run_left_there_is_ours_and_no_news(bench: Bench) -> None:

@@ -119,6 +119,7 @@ _NAMES: dict[str, Callable[[Any], list[str]]] = {
     "commit": lambda events: [events] if isinstance(events, str) else [event.type for event in events],
     "rename": lambda path: [path.name],
     "remove": lambda path: [path.name],
+    "sync": lambda path: [path.name],
     "sandbox": lambda launch: [Path(launch.argv[-1]).name],
     "model": lambda _messages: ["turn"],
     "slack": lambda method: [method],

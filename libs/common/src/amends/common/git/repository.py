@@ -281,14 +281,16 @@ class Repository:
         await self._git("update-ref", ref, sha)
 
     async def aside(self, loop: str, sha: str) -> str:
-        """Keep a commit that nobody asked for under a ref that nobody takes away."""
+        """Keep a commit that nobody asked for under a ref that nobody takes away, and that outlives a power loss."""
+        with effect("sync", self.folder):
+            await asyncio.to_thread(os.sync)  # it, and the base it stands on, which was fetched without
         for number in count(1):
             ref = f"refs/amends/aside/{loop}/{number}"
             known = await self.resolve(ref)
             if known == sha:
                 return ref
             if known is None:
-                await self._git("update-ref", ref, sha, _ZERO)
+                await self._git("update-ref", ref, sha, _ZERO, settings=("core.fsync=all",))
                 return ref
         raise AssertionError("numbers do not end")
 

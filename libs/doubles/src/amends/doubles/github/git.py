@@ -43,6 +43,7 @@ _CONFIG = """[core]
 """
 # What a push may not do is decided before it starts; this only says so, for each ref.
 _HOOK = """#!/bin/sh
+[ -z "$AMENDS_DOUBLE_REFUSALS$AMENDS_DOUBLE_NO_WORKFLOWS" ] && exit 0
 zero=0000000000000000000000000000000000000000
 tab=$(printf '\\t')
 reason=$(printf '%s\\n' "$AMENDS_DOUBLE_REFUSALS" | sed -n "s|^$1$tab||p")
