@@ -183,6 +183,21 @@ def test_a_crowd_of_strangers_does_not_push_out_what_a_maintainer_said() -> None
     assert "loop.finished stopped" in story.decided
 
 
+def test_a_crowd_that_nobody_has_looked_up_yet_does_not_either() -> None:
+    story = paused(settling()).when(*believed(command("stop", by=TOM)), command("resume", by=TOM))
+    story.when(*(command("help", by=EVE, id_=f"help-{number}") for number in range(30))).then()
+    story.when(checked(command("resume", by=TOM)))
+    assert story.decided[:2] == list(RESUMED)
+    assert "loop.finished stopped" in story.decided
+
+
+def test_of_a_crowd_that_turns_out_to_be_believed_no_more_is_done_than_can_be_decided_at_once() -> None:
+    crowd = [command("skip", by=TOM, id_=f"skip-{number}") for number in range(30)]
+    story = paused(settling()).when(*crowd, *map(checked, crowd)).then()
+    story.when(command("resume"))
+    assert story.decided[:2] == list(RESUMED)
+
+
 def test_pausing_comes_before_every_other_command_that_waits() -> None:
     story = given(command("stop", by=TOM), command("pause", by=TOM)).when(checked(command("pause", by=TOM)))
     story.then("command.accepted pause", "loop.paused").when(checked(command("stop", by=TOM))).then()

@@ -577,7 +577,7 @@ def _author(loop: Loop, fact: AuthorChecked, mark: Mark) -> Loop:
         return changed(loop, reviews={**loop.reviews, number: review})
     if command := loop.commands.get(fact.of):
         checked = replace(command, permission=fact.permission)
-        return changed(loop, commands={**loop.commands, fact.of: checked})
+        return changed(loop, commands=_kept(loop, {**loop.commands, fact.of: checked}))
     if kind == "command":
         return changed(loop, checked_early={**_newest(loop.checked_early), fact.of: fact.permission})
     return loop
@@ -587,15 +587,26 @@ def _author(loop: Loop, fact: AuthorChecked, mark: Mark) -> Loop:
 
 
 def _commanded(loop: Loop, fact: CommandGiven, mark: Mark) -> Loop:
-    waiting = loop.commands
-    if loop.paused:  # they wait for the resume, which may not set off more than can be decided at once
-        waiting = _newest({key: one for key, one in waiting.items() if one.permission in {None, *TRUSTED}})
     command = Command(fact.name, fact.author, fact.text, loop.checked_early.get(fact.key), mark)
-    return changed(loop, commands={**waiting, fact.key: command}, checked_early=_without(loop.checked_early, fact.key))
+    waiting = _kept(loop, {**loop.commands, fact.key: command})
+    return changed(loop, commands=waiting, checked_early=_without(loop.checked_early, fact.key))
 
 
-def _newest(entries: dict[str, Value]) -> dict[str, Value]:
-    return dict(list(entries.items())[-5:])
+def _kept(loop: Loop, waiting: dict[str, Command]) -> dict[str, Command]:
+    """What waits for a resume, which may not set off more than can be decided at once.
+
+    Those whom nobody has looked up are counted apart, so that they cannot crowd out the others.
+    """
+    if not loop.paused:
+        return waiting
+    believed = {key: one for key, one in waiting.items() if one.author.kind == "token" or one.permission in TRUSTED}
+    unknown = {key: one for key, one in waiting.items() if key not in believed and one.permission is None}
+    kept = _newest(believed, 6) | _newest(unknown, 100)
+    return {key: one for key, one in waiting.items() if key in kept}
+
+
+def _newest(entries: dict[str, Value], most: int = 5) -> dict[str, Value]:
+    return dict(list(entries.items())[-most:])
 
 
 def _accepted(loop: Loop, fact: CommandAccepted, mark: Mark) -> Loop:
