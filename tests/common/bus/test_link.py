@@ -6,6 +6,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from amends.common.bus.link import Link, Unanswered
+from tests.faults.support.processes import free_port
 from tests.support.asynchronous import asynchronous, until
 from tests.support.nats import NatsServer, linked, reconnecting
 
@@ -78,3 +79,17 @@ async def test_a_connection_can_be_closed_although_the_server_is_gone(nats: Nats
     nats.kill()
     await link.close()
     assert link.health().startswith("closed for good")
+
+
+@asynchronous
+async def test_who_stops_while_it_is_connecting_is_heeded_whenever_that_is() -> None:
+    """Each try fails at once: sooner or later somebody stops just as one does, or before the first."""
+    for number in range(400):
+        link = Link(f"nats://127.0.0.1:{free_port()}", "impatient")
+        opening = asyncio.create_task(link.open())
+        for _ in range(number % 20):
+            await asyncio.sleep(0)
+        opening.cancel()
+        await asyncio.wait({opening}, timeout=10)
+        assert opening.cancelled(), f"after {number % 20} turns of the loop it goes on"
+        await link.close()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from nats.aio.client import Client
+from nats.aio.client import Client, Srv
 from nats.aio.msg import Msg
 from nats.errors import Error
 
@@ -41,6 +43,8 @@ class SturdyClient(Client):
 
     async def close(self) -> None:
         """Leave, also when the server is gone: nats-py would raise because it cannot send what is pending."""
+        if self._flush_queue is None:  # nobody has begun to connect
+            return
         if not self.is_connected:
             self._pending, self._pending_data_size = [], 0
         with suppress(OSError):
@@ -65,6 +69,12 @@ class SturdyClient(Client):
             self._transport.close()  # type: ignore[no-untyped-call]  # nats-py
         await super()._select_next_server()
 
+    async def _connect_to_server(self, s: Srv) -> None:
+        await _heeding(super()._connect_to_server(s))
+
+    async def _process_connect_init(self) -> None:
+        await _heeding(super()._process_connect_init())
+
     def _build_message(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: dict[str, str] | None
     ) -> Msg:
@@ -72,6 +82,20 @@ class SturdyClient(Client):
         # and the connection would hang until the missing PONGs are noticed.
         message: Msg = super()._build_message(sid, _readable(subject), _readable(reply), data, headers)
         return message
+
+
+async def _heeding(step: Awaitable[None]) -> None:
+    """A step of coming to a server, of which nobody who cancels it has to wait for another.
+
+    In Python 3.11 `asyncio.wait_for` loses a cancellation that comes just as what it waits for fails, and nats-py tries
+    the next server for ever: one stop in fifty, without a server, did not stop.
+    """
+    try:
+        await step
+    finally:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
 
 
 def _readable(subject: bytes) -> bytes:
