@@ -71,11 +71,24 @@ def test_a_terminal_that_closes_ends_it_cleanly(tmp_path: Path, nats: NatsServer
     ) as process:  # fmt: skip
         os.close(theirs)
         said = b""
-        while b"health and metrics" not in said:
+        while b"amends: " not in said:
             said += os.read(ours, 4096)
         os.close(ours)
         assert process.wait(20) == 0
     assert not (tmp_path / ".amends" / "nats.url").exists()
+
+
+@pytest.mark.parametrize("command", ["up", "run evaluator", "run gateway"])
+def test_a_full_disk_for_what_it_says_ends_nothing(tmp_path: Path, nats: NatsServer, command: str) -> None:
+    told = {"ops_port": free_port(), "gateway_webhook_secrets": '["s3cret"]', "nats_url": nats.url}
+    named = {f"AMENDS_{name.upper()}": str(value) for name, value in (SETTINGS | told).items()}
+    with (
+        Path("/dev/full").open("wb") as full,
+        subprocess.Popen([*AMENDS, *command.split()], cwd=tmp_path, env=os.environ | named, stderr=full) as process,
+    ):
+        wait_for(lambda: page(f"http://127.0.0.1:{told['ops_port']}/healthz")[0] == 200, "it is alive")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
 
 
 def test_nohup_is_heeded(tmp_path: Path) -> None:

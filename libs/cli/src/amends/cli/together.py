@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -21,6 +20,7 @@ from amends.common.git import GitMissing
 from amends.common.github.client import Nobody
 from amends.common.log import LogUnreachable
 from amends.common.log.engine import database, named
+from amends.common.logs import say
 from amends.common.ops import OpsNotServed
 from amends.common.owned import InUse
 from amends.common.settings import Settings
@@ -86,9 +86,7 @@ async def others(
             await begun(hearing(notifier.SERVICE, partial(notifier.notifying, settings, recorder)))
         _say_up(settings, f"gateway {serving.address}, health and metrics {ops}")
         if not settings.github.known:
-            sys.stderr.write(
-                "amends: GitHub is not read, nothing is fixed: set github.app_id and its private key, or github.token\n"
-            )
+            say("GitHub is not read, nothing is fixed: set github.app_id and its private key, or github.token")
         yield
 
 
@@ -108,8 +106,7 @@ def _bus(settings: Settings, server: EmbeddedServer | None, service: Reporter) -
 
 
 def _say_up(settings: Settings, where: str) -> None:
-    sys.stderr.write(f"amends: up. log {named(database(settings.database))}, {where}\n")
-    sys.stderr.flush()
+    say(f"up. log {named(database(settings.database))}, {where}")
 
 
 async def _nursed(server: EmbeddedServer, evaluator: Evaluator) -> None:

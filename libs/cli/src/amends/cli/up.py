@@ -6,7 +6,6 @@ The services are loaded while nats-server starts: loading libraries is most of t
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,7 +14,7 @@ from typing import Any
 
 from amends.common.bus.embedded import EmbeddedServer, write_private
 from amends.common.events import EVERYONE
-from amends.common.logs import set_up
+from amends.common.logs import say, set_up
 from amends.common.owned import InUse, owned
 from amends.common.runner import run
 from amends.common.settings import Settings
@@ -63,7 +62,7 @@ def _code(error: Exception) -> int | None:
 
 def _failed(error: Exception, code: int) -> int:
     known = isinstance(error, InUse) or _code(error) is not None
-    sys.stderr.write(f"amends: {error if known else repr(error)}\n")
+    say(str(error) if known else repr(error))
     return code
 
 

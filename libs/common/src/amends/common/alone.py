@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Protocol
 from amends.common.bus.link import Link
 from amends.common.bus.reporter import NatsRecorder
 from amends.common.events import Reporter
-from amends.common.logs import set_up
+from amends.common.logs import say, set_up
 from amends.common.ops import Ops, OpsNotServed
 from amends.common.owned import InUse
 from amends.common.settings import Settings
@@ -79,12 +78,6 @@ def told(settings: Settings) -> bool:
     if not settings.nats_url:
         say("nats_url is not set: give --nats, or AMENDS_NATS_URL, or use `amends up`")
     return bool(settings.nats_url)
-
-
-def say(line: str) -> None:
-    """A line for whoever started it."""
-    sys.stderr.write(f"amends: {line}\n")
-    sys.stderr.flush()
 
 
 def told_to_end() -> asyncio.Event:

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TextIO
@@ -56,6 +57,13 @@ def set_up(level: str, secrets: Iterable[str] = (), stream: TextIO | None = None
     logging.captureWarnings(capture=True)
     sys.excepthook = _unhandled
     threading.excepthook = _unhandled_in_thread
+
+
+def say(line: str) -> None:
+    """A line for whoever started it, who may have gone: a terminal that closed, a full disk, ends no service."""
+    with suppress(OSError):
+        sys.stderr.write(f"amends: {line}\n")
+        sys.stderr.flush()
 
 
 def _coloured(stream: TextIO) -> bool:

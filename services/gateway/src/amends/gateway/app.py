@@ -13,6 +13,7 @@ from amends.common.answers import Recorder
 from amends.common.events import Reporter
 from amends.common.github.ourselves import our_accounts
 from amends.common.log import Log
+from amends.common.logs import say
 from amends.common.ops import OpsNotServed
 from amends.common.redaction import Redactor
 from amends.common.runner import run
@@ -93,12 +94,12 @@ def serve(settings: Settings) -> int:
     if not alone.told(settings):
         return alone.USAGE
     if not settings.gateway.webhook_secrets and not settings.gateway.tokens:
-        alone.say("nobody would be believed: set gateway.webhook_secrets, or gateway.tokens")
+        say("nobody would be believed: set gateway.webhook_secrets, or gateway.tokens")
         return alone.USAGE
     try:
         run(_alone(settings))
     except (NotServed, OpsNotServed) as error:
-        alone.say(str(error))
+        say(str(error))
         return alone.UNREACHABLE
     return alone.OK
 
@@ -107,5 +108,5 @@ async def _alone(settings: Settings) -> None:
     # Until there is a NATS reports are unavailable, and deliveries answered 503.
     async with alone.standing(settings, SERVICE) as post, serving(settings, post.recorder) as gateway:
         post.working = gateway
-        alone.say(f"gateway on {gateway.address}, health and metrics {post.address}")
+        say(f"gateway on {gateway.address}, health and metrics {post.address}")
         await post.stop.wait()
