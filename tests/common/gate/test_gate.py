@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from amends.common.gate import Altered, Rules, examined, hunks, unclaimed
 from amends.common.gate.paths import is_asked, is_hard, protected, unfit
@@ -35,6 +37,12 @@ def test_ordinary_files_may_change(path: str) -> None:
 )  # fmt: skip
 def test_inv_25_such_a_path_is_written_by_nobody(path: str) -> None:
     assert unfit(path) != ""
+
+
+@given(st.text(alphabet="gitGIT1a09~_.+-/: \\\n\u200d\uff47", min_size=1, max_size=12))
+def test_inv_25_the_short_way_for_usual_paths_says_what_the_rules_say(path: str) -> None:
+    assume(path[0] not in "-:")
+    assert bool(unfit(path)) == bool(unfit(f"\u00fc/{path}"))  # no usual path, so that every rule is asked
 
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 5\n" % (b"a" * 64)

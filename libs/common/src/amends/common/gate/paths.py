@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _LONGEST_PART = 240
+# Nearly every path there is, which none of the rules of `unfit` is about: asked of every file of a repository.
+_USUAL = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*+(?<!\.)(?:/(?!\Z)|\Z))++")
 _UNPRINTABLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 # What runs, grants or steers elsewhere than in the reviewed code: CI, owners, hooks, git's own files, agents' orders.
 _HARD = re.compile(
@@ -60,6 +62,8 @@ def folded(path: str) -> str:
 
 def unfit(path: str) -> str:
     """Why nobody may write such a path at all; nothing if it is an ordinary one."""
+    if len(path) <= _LONGEST_PART and _USUAL.fullmatch(path):
+        return ""
     if path.startswith("/") or "\\" in path:
         return "it is no path within the repository"
     if path.startswith(("-", ":")):

@@ -145,11 +145,9 @@ class Repository:
         """Everything that the commit has, by path. Paths that are not UTF-8 hold surrogates."""
         done = await self._git("ls-tree", "-r", "-z", "--full-tree", commit)
         found = {}
-        for line in done.out.split(b"\0"):
-            if line:
-                meta, _, path = line.partition(b"\t")
-                mode, _, blob = meta.decode("ascii").split(" ")
-                found[os.fsdecode(path)] = Entry(mode, blob)
+        for line in os.fsdecode(done.out).split("\0")[:-1]:
+            meta, _, path = line.partition("\t")
+            found[path] = Entry(meta[:6], meta[meta.rindex(" ") + 1 :])
         return found
 
     async def read(self, blob: str) -> bytes:
