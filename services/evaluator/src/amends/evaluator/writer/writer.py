@@ -39,6 +39,7 @@ class Writer:
         """Connects to nothing yet: the first transaction does, and the next one after a lost connection."""
         self._url = database(url)
         self._engine = writing(self._url)
+        self._in_a_file = sqlite_file(self._url) is not None
         self._statements = Statements(self._engine.dialect)
         self._connection: Connection | None = None
         self._patient = True
@@ -46,7 +47,7 @@ class Writer:
     @property
     def near(self) -> bool:
         """Whether the next transaction waits for nothing but this machine's disk, and for who else writes."""
-        return self._connection is not None and sqlite_file(self._url) is not None
+        return self._in_a_file and self._connection is not None
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -143,7 +144,7 @@ class Writer:
 
     def checkpoint(self) -> int:
         """Move SQLite's write-ahead log into the database, so that no commit has to; answers the pages left in it."""
-        if sqlite_file(self._url) is None:
+        if not self._in_a_file:
             return 0
         connection = self._engine.raw_connection()
         try:
