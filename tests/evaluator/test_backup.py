@@ -121,6 +121,13 @@ def test_a_backup_that_was_changed_is_refused_and_nothing_is_left_of_it(
     assert called("events", "tail", "--database", empty_url).exit_code == 3 or held(empty_url)[0].pos == 0
 
 
+def test_a_file_that_is_no_backup_is_refused(file: Path, empty_url: str) -> None:
+    file.write_text("mine")
+    with pytest.raises(Unsound, match="no log that `amends backup` wrote"):
+        put_back(file, empty_url)
+    assert file.read_text() == "mine"
+
+
 def test_a_blob_that_was_damaged_is_found(told: Scribe, file: Path, empty_url: str) -> None:
     back_up(told.url, file)
     tamper(address(file), "UPDATE blob_chunks SET data = x'00'")

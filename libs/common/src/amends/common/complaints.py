@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 # By how their patterns begin. What matches none of them keeps the words of pydantic.
 _WRITTEN = {
     "^https?://": "an address, as in https://github.example.com/api/v3",
+    "^(sqlite:///|": "the address of a log: sqlite:///path or postgresql://user:password@host/name",
     "^((nats|tls)://": "an address, as in nats://host:4222, or several with commas between them",
 }
 

@@ -57,7 +57,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     data_dir: Path = Path(".amends")
-    database: Annotated[str, Field(repr=False)] = ""
+    database: Annotated[str, Field(repr=False, pattern=r"^(sqlite:///|postgres(ql)?(\+\w+)?://).")] = ""
     nats_url: Annotated[str, Field(repr=False, pattern=r"^((nats|tls)://[^\s,]+(,(nats|tls)://[^\s,]+)*)?$")] = ""
     nats_user: str = ""
     nats_password: SecretStr = SecretStr("")

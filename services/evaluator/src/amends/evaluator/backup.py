@@ -43,7 +43,10 @@ def back_up(url: str, file: Path) -> Audit:
 def put_back(file: Path, url: str) -> Audit:
     """The log of a backup in the place of an empty one; raises NotEmpty, Unsound, LogUnreachable."""
     target = sqlite_file(database(url))
-    _check(address(file))
+    try:
+        _check(address(file))
+    except LogUnreachable as error:
+        raise Unsound("it is no log that `amends backup` wrote") from error
     if target is None:
         return _poured(file, url)
     if target.exists() and target.stat().st_size and (schema_version(database(url)) is None or not is_empty(url)):
