@@ -97,10 +97,8 @@ def test_a_wrong_value_is_named_with_its_field_and_where_it_came_from(file: Path
 
 @pytest.mark.parametrize("url", ["mysql://eva:s3cr3t@db/log", "log.db", "sqlite://", ""])
 def test_what_keeps_no_log_is_told_what_does(file: Path, url: str) -> None:
-    assert wrong(file, AMENDS_DATABASE=url) == [
-        "database (AMENDS_DATABASE): Input should be the address of a log: sqlite:///path or "
-        "postgresql://user:password@host/name"
-    ]
+    said = "the address of a log: sqlite:///path or postgresql://user:password@host/name"
+    assert wrong(file, AMENDS_DATABASE=url) == [f"database (AMENDS_DATABASE): Input should be {said}"]
 
 
 def test_an_unknown_key_is_named_with_the_nearest_known_one(file: Path) -> None:
