@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple, Protocol
 
 import pytest
@@ -49,10 +50,11 @@ class Views:
 
 
 class Book:
-    """Reports go in, batch by batch; a second passes after each."""
+    """Reports go in, batch by batch; a second passes after each. A model of the double may report from its thread."""
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self.turn = Lock()  # who has it may use the writer
         self.writer = Writer(url)
         self.log = Log(url)
         self.now = OPENED
@@ -65,7 +67,7 @@ class Book:
 
     def record(self, *said: Said, decider: Decider = decide, code: str = CODE) -> list[Answer]:
         """One transaction, of this program or of another that decides like that."""
-        with self.writer.transaction() as tx:
+        with self.turn, self.writer.transaction() as tx:
             tx.now = max(self.now, tx.head.time)
             batch = Batch(tx, self.cache, decider=decider, code=code)
             answers = batch.record(list(said))
@@ -85,8 +87,12 @@ class Book:
             self.record(fired(due[0]))
         self.now = max(self.now, until)
 
+    def put(self, content: bytes) -> str:
+        with self.turn:
+            return self.writer.put_blob(content)
+
     def may(self, pos: int, run: str = "") -> Go | Stop:
-        with self.writer.transaction() as tx:
+        with self.turn, self.writer.transaction() as tx:
             event = self.event(pos)
             batch = Batch(tx, self.cache)
             loop = batch.look(event.loop).loop

@@ -82,7 +82,7 @@ class BookRecorder:
         return self.book.may(pos, run)
 
     async def put(self, content: bytes) -> str:
-        return self.book.writer.put_blob(content)
+        return self.book.put(content)
 
     async def get(self, sha: str) -> bytes | None:
         return self.book.log.blob(sha)

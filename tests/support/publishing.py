@@ -90,7 +90,7 @@ class Crew:
         changes, claims = [], list[str]()
         for path, content in files.items():
             old = self.scene.repo.read(path.rstrip("*"), "feature")
-            blob = None if content is None else self.book.writer.put_blob(content)
+            blob = None if content is None else self.book.put(content)
             before = None if old is None else sha256(old).hexdigest()
             mode = "100755" if path.endswith("*") else "100644"
             changes.append(

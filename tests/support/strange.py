@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from tests.support.postbox import certificate
+from tests.support.certificates import certificate
 from tests.support.strange_graphql import Forge
 from tests.support.strange_rest import GONE, ROBOT, Answer, Json
 

@@ -1,12 +1,12 @@
 """The connection: requests that nobody answers, reconnects, denials."""
 
 import asyncio
+import socket
 
 import pytest
 from nats.aio.msg import Msg
 
 from amends.common.bus.link import Link, Unanswered
-from tests.faults.support.processes import free_port
 from tests.support.asynchronous import asynchronous, until
 from tests.support.nats import NatsServer, linked, reconnecting
 
@@ -84,12 +84,14 @@ async def test_a_connection_can_be_closed_although_the_server_is_gone(nats: Nats
 @asynchronous
 async def test_who_stops_while_it_is_connecting_is_heeded_whenever_that_is() -> None:
     """Each try fails at once: sooner or later somebody stops just as one does, or before the first."""
-    for number in range(400):
-        link = Link(f"nats://127.0.0.1:{free_port()}", "impatient")
-        opening = asyncio.create_task(link.open())
-        for _ in range(number % 20):
-            await asyncio.sleep(0)
-        opening.cancel()
-        await asyncio.wait({opening}, timeout=10)
-        assert opening.cancelled(), f"after {number % 20} turns of the loop it goes on"
-        await link.close()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can
+        for number in range(400):
+            link = Link(f"nats://127.0.0.1:{taken.getsockname()[1]}", "impatient")
+            opening = asyncio.create_task(link.open())
+            for _ in range(number % 20):
+                await asyncio.sleep(0)
+            opening.cancel()
+            await asyncio.wait({opening}, timeout=10)
+            assert opening.cancelled(), f"after {number % 20} turns of the loop it goes on"
+            await link.close()
