@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -83,7 +83,7 @@ from amends.common.events import (
     Verdict,
     seen_as,
 )
-from amends.common.frozen import changed, replace
+from amends.common.frozen import changed, frozen, replace
 from amends.common.identity import LoopKind, kind_of, policy_loop
 from amends.common.policy import Overrides, Policy, Severity
 
@@ -121,7 +121,7 @@ class Mark(NamedTuple):
 NOWHERE = Mark()
 
 
-@dataclass(frozen=True)
+@frozen
 class Slot:
     """The latest value of a snapshot: how many there were, which it is, and the forge's own date of it."""
 
@@ -131,7 +131,7 @@ class Slot:
     updated: int | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Review:
     """A review; `permission` is None until its author was checked."""
 
@@ -144,7 +144,7 @@ class Review:
     mark: Mark = NOWHERE
 
 
-@dataclass(frozen=True)
+@frozen
 class Hint:
     """News of a comment, not its text; no body means that it was deleted."""
 
@@ -154,7 +154,7 @@ class Hint:
     mark: Mark
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """One piece of feedback: the version that was collected last, the news since, and the verdict of each version.
 
@@ -193,7 +193,7 @@ class Item:
     mark: Mark = NOWHERE
 
 
-@dataclass(frozen=True)
+@frozen
 class Command:
     """A command that was not accepted or refused yet; `overdue` when nobody looked up its author in time."""
 
@@ -205,7 +205,7 @@ class Command:
     overdue: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Failed:
     """Why the running attempt ended, and when it may begin again."""
 
@@ -217,7 +217,7 @@ class Failed:
     patch: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim:
     """Who works on the attempt: the slot that holds it, and the process it runs in."""
 
@@ -226,7 +226,7 @@ class Claim:
     mark: Mark
 
 
-@dataclass(frozen=True)
+@frozen
 class Prepared:
     """The fix that came out of an attempt."""
 
@@ -237,7 +237,7 @@ class Prepared:
     credits: tuple[Author, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Push:
     """A push that was asked for."""
 
@@ -246,7 +246,7 @@ class Push:
     overdue: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Cycle:
     """The running cycle. `tries` are its attempts that failed by their own fault, `outage` since when others fail."""
 
@@ -275,7 +275,7 @@ Asking: TypeAlias = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Ask:
     """Something a service was asked and has not answered, beside the work on a fix."""
 
@@ -284,7 +284,7 @@ class Ask:
     overdue: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Watch:
     """A commit of ours, for which checks have to begin within so many seconds; `over` when these have passed."""
 
@@ -295,7 +295,7 @@ class Watch:
     over: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Spent:
     """What a claim reserves while it is live, and what it spent afterwards, in millionths of a dollar."""
 
@@ -306,7 +306,7 @@ class Spent:
     usd_micro: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Loop:
     """One change on its way to being accepted (or, for two kinds, where settings live)."""
 
