@@ -194,4 +194,7 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         if collecting:
+            # Makes old what is new: or else the next value that anybody makes sets off the search for them after all.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
