@@ -377,16 +377,16 @@ class Loop:
 
 def evolve(loop: Loop, event: Event) -> Loop:
     """The loop after one more event: a copy, which is this event's own until it is done, and frozen from then on."""
-    return meant(loop, event.fact, Mark(event.pos, event.version, event.time))
+    return told(replace(loop), event.fact, Mark(event.pos, event.version, event.time))
 
 
-def meant(loop: Loop, fact: AnyFact, mark: Mark) -> Loop:
-    """The loop after this fact, which stands there in the log."""
-    after = replace(loop, version=mark.version, pos=mark.pos, time=mark.time)
-    if fact.slot:
-        after = _numbered(after, fact, mark)
-    after = MEANING[type(fact)](after, fact, mark)
-    return changed(after, parked=_still_parked(after)) if after.parked else after
+def told(own: Loop, fact: AnyFact, mark: Mark) -> Loop:
+    """The caller's own loop, changed in place into the one after this fact, which stands there in the log."""
+    own = changed(own, version=mark.version, pos=mark.pos, time=mark.time)
+    if type(fact) in SNAPSHOTS:
+        own = _numbered(own, fact, mark)
+    own = MEANING[type(fact)](own, fact, mark)
+    return changed(own, parked=_still_parked(own)) if own.parked else own
 
 
 # --- the pull request and what is said about it --------------------------------------------------------------------
@@ -979,9 +979,13 @@ MOST_DETAIL = 2_000
 def _asking(loop: Loop, fact: Asking, mark: Mark) -> Loop:
     if isinstance(fact, CycleFinished) and fact.outcome == "nothing_to_do":
         return loop  # nobody is told
-    first = _first_key(fact)
-    asks = {pos: ask for pos, ask in loop.asks.items() if _first_key(ask.fact) != first}
+    asks = {pos: ask for pos, ask in loop.asks.items() if not _again(ask.fact, fact)}
     return changed(loop, asks={**asks, mark.pos: Ask(fact, mark)})
+
+
+def _again(known: Asking, fact: Asking) -> bool:
+    """Whether both ask the same, one of them perhaps once more."""
+    return type(known) is type(fact) and _first_key(known) == _first_key(fact)
 
 
 def _first_key(fact: Asking) -> str:
@@ -1198,3 +1202,6 @@ MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
     LoopFinished: _finished,
     LoopStuck: _stuck,
 }
+
+# Facts that are values of a slot.
+SNAPSHOTS = frozenset(kind for kind in MEANING if kind.slot is not Fact.slot)
