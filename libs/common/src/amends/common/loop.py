@@ -485,9 +485,10 @@ def _hinted(loop: Loop, place: Place, hint: Hint) -> Loop:
     if known and not gone and not all(newer(hint, one) for one in known):
         return loop
     stranger = is_stranger(loop, author)  # who opens nothing again
+    account = author.account
     item = replace(
         item, author=author if place.root else item.author, hints=item.hints if gone else {**item.hints, node: hint},
-        voices=item.voices if author.account in item.voices else (*item.voices, author.account),
+        voices=item.voices if account in item.voices else (*item.voices, account),
         waived=item.waived and stranger, absent=item.absent and (stranger or (gone and place.kind == "comment")),
     )  # fmt: skip
     return _with_item(loop, place.id, item)
@@ -898,9 +899,12 @@ def remembered(loop: Loop, finished: CycleFinished) -> tuple[Past, ...]:
     judged = [verdict.judgement for verdict in finished.verdicts]
     past = Past(
         n=finished.n, outcome=finished.outcome, reason=finished.reason, sha=finished.sha,
-        verdicts=tuple((judgement, judged.count(judgement)) for judgement in Judgement if judgement in judged),
+        verdicts=tuple((judgement, judged.count(judgement)) for judgement in _JUDGEMENTS if judgement in judged),
     )  # fmt: skip
     return (*loop.history, past)[-50:]
+
+
+_JUDGEMENTS = tuple(Judgement)  # walking the enumeration itself takes three times as long
 
 
 def _unseen_since(loop: Loop, finished: CycleFinished) -> bool:
