@@ -4,7 +4,7 @@ import pytest
 
 from amends.common.loop import Loop
 from amends.common.policy import Overrides
-from amends.common.state import load
+from amends.common.state import dump, load
 from amends.evaluator.audit import drifted, events
 from amends.evaluator.redecide import Redecided, redecide
 from amends.evaluator.replay import Rebuilt, rebuild
@@ -72,6 +72,13 @@ def test_two_replays_have_one_digest_and_one_more_event_gives_another(told: Scri
 def test_a_replay_can_go_on_where_it_stopped(told: Scribe) -> None:
     half = rebuild(events(told.log), upto_pos=9)
     assert half.further(events(told.log, after=9)).digest() == rebuild(events(told.log)).digest()
+
+
+def test_a_loop_that_was_looked_at_stays_as_it_was_when_the_replay_goes_on(told: Scribe) -> None:
+    half = rebuild(events(told.log), upto_pos=9)
+    seen, state = half.loop(CHANGE), dump(half.loop(CHANGE))
+    half.further(events(told.log, after=9))
+    assert dump(seen) == state != dump(half.loop(CHANGE))
 
 
 def test_a_replay_to_a_position_shows_the_loop_as_it_was_there(told: Scribe) -> None:

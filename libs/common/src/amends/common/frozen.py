@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, dataclass_transform
 
 One = TypeVar("One")
 Other = TypeVar("Other")
@@ -13,7 +14,17 @@ Answer = TypeVar("Answer")
 if TYPE_CHECKING:
     from dataclasses import replace  # the type checker knows this one's fields
     from dataclasses import replace as changed
+
+    Made = TypeVar("Made")
+
+    @dataclass_transform(frozen_default=True)
+    def frozen(cls: type[Made]) -> type[Made]:
+        """Frozen, as far as the type checker can see."""
+
 else:
+    # Frozen by the type checker, which sees all of our code. Python's own way of it makes every new value three times
+    # as dear, for each of its fields is then set through a function.
+    frozen = dataclass(unsafe_hash=True)
     _made, _given = object.__new__, object.__setattr__
 
     def replace(old, /, **changes):  # noqa: ANN001, ANN003, ANN201 - the type checker never looks here
@@ -49,4 +60,4 @@ def remembered(question: Callable[[One, Other], Answer]) -> Callable[[One, Other
     return asked
 
 
-__all__ = ["changed", "remembered", "replace"]
+__all__ = ["changed", "frozen", "remembered", "replace"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -83,7 +83,7 @@ from amends.common.events import (
     Verdict,
     seen_as,
 )
-from amends.common.frozen import changed, replace
+from amends.common.frozen import changed, frozen, replace
 from amends.common.identity import LoopKind, kind_of, policy_loop
 from amends.common.policy import Overrides, Policy, Severity
 
@@ -121,7 +121,7 @@ class Mark(NamedTuple):
 NOWHERE = Mark()
 
 
-@dataclass(frozen=True)
+@frozen
 class Slot:
     """The latest value of a snapshot: how many there were, which it is, and the forge's own date of it."""
 
@@ -131,7 +131,7 @@ class Slot:
     updated: int | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Review:
     """A review; `permission` is None until its author was checked."""
 
@@ -144,7 +144,7 @@ class Review:
     mark: Mark = NOWHERE
 
 
-@dataclass(frozen=True)
+@frozen
 class Hint:
     """News of a comment, not its text; no body means that it was deleted."""
 
@@ -154,7 +154,7 @@ class Hint:
     mark: Mark
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """One piece of feedback: the version that was collected last, the news since, and the verdict of each version.
 
@@ -193,7 +193,7 @@ class Item:
     mark: Mark = NOWHERE
 
 
-@dataclass(frozen=True)
+@frozen
 class Command:
     """A command that was not accepted or refused yet; `overdue` when nobody looked up its author in time."""
 
@@ -205,7 +205,7 @@ class Command:
     overdue: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Failed:
     """Why the running attempt ended, and when it may begin again."""
 
@@ -217,7 +217,7 @@ class Failed:
     patch: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim:
     """Who works on the attempt: the slot that holds it, and the process it runs in."""
 
@@ -226,7 +226,7 @@ class Claim:
     mark: Mark
 
 
-@dataclass(frozen=True)
+@frozen
 class Prepared:
     """The fix that came out of an attempt."""
 
@@ -237,7 +237,7 @@ class Prepared:
     credits: tuple[Author, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Push:
     """A push that was asked for."""
 
@@ -246,7 +246,7 @@ class Push:
     overdue: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Cycle:
     """The running cycle. `tries` are its attempts that failed by their own fault, `outage` since when others fail."""
 
@@ -275,7 +275,7 @@ Asking: TypeAlias = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Ask:
     """Something a service was asked and has not answered, beside the work on a fix."""
 
@@ -284,7 +284,7 @@ class Ask:
     overdue: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Watch:
     """A commit of ours, for which checks have to begin within so many seconds; `over` when these have passed."""
 
@@ -295,7 +295,7 @@ class Watch:
     over: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Spent:
     """What a claim reserves while it is live, and what it spent afterwards, in millionths of a dollar."""
 
@@ -306,7 +306,7 @@ class Spent:
     usd_micro: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Loop:
     """One change on its way to being accepted (or, for two kinds, where settings live)."""
 
@@ -377,16 +377,16 @@ class Loop:
 
 def evolve(loop: Loop, event: Event) -> Loop:
     """The loop after one more event: a copy, which is this event's own until it is done, and frozen from then on."""
-    return meant(loop, event.fact, Mark(event.pos, event.version, event.time))
+    return told(replace(loop), event.fact, Mark(event.pos, event.version, event.time))
 
 
-def meant(loop: Loop, fact: AnyFact, mark: Mark) -> Loop:
-    """The loop after this fact, which stands there in the log."""
-    after = replace(loop, version=mark.version, pos=mark.pos, time=mark.time)
-    if fact.slot:
-        after = _numbered(after, fact, mark)
-    after = MEANING[type(fact)](after, fact, mark)
-    return changed(after, parked=_still_parked(after)) if after.parked else after
+def told(own: Loop, fact: AnyFact, mark: Mark) -> Loop:
+    """The caller's own loop, changed in place into the one after this fact, which stands there in the log."""
+    own = changed(own, version=mark.version, pos=mark.pos, time=mark.time)
+    if type(fact) in SNAPSHOTS:
+        own = _numbered(own, fact, mark)
+    own = MEANING[type(fact)](own, fact, mark)
+    return changed(own, parked=_still_parked(own)) if own.parked else own
 
 
 # --- the pull request and what is said about it --------------------------------------------------------------------
@@ -485,9 +485,10 @@ def _hinted(loop: Loop, place: Place, hint: Hint) -> Loop:
     if known and not gone and not all(newer(hint, one) for one in known):
         return loop
     stranger = is_stranger(loop, author)  # who opens nothing again
+    account = author.account
     item = replace(
         item, author=author if place.root else item.author, hints=item.hints if gone else {**item.hints, node: hint},
-        voices=item.voices if author.account in item.voices else (*item.voices, author.account),
+        voices=item.voices if account in item.voices else (*item.voices, account),
         waived=item.waived and stranger, absent=item.absent and (stranger or (gone and place.kind == "comment")),
     )  # fmt: skip
     return _with_item(loop, place.id, item)
@@ -898,9 +899,12 @@ def remembered(loop: Loop, finished: CycleFinished) -> tuple[Past, ...]:
     judged = [verdict.judgement for verdict in finished.verdicts]
     past = Past(
         n=finished.n, outcome=finished.outcome, reason=finished.reason, sha=finished.sha,
-        verdicts=tuple((judgement, judged.count(judgement)) for judgement in Judgement if judgement in judged),
+        verdicts=tuple((judgement, judged.count(judgement)) for judgement in _JUDGEMENTS if judgement in judged),
     )  # fmt: skip
     return (*loop.history, past)[-50:]
+
+
+_JUDGEMENTS = tuple(Judgement)  # walking the enumeration itself takes three times as long
 
 
 def _unseen_since(loop: Loop, finished: CycleFinished) -> bool:
@@ -979,9 +983,13 @@ MOST_DETAIL = 2_000
 def _asking(loop: Loop, fact: Asking, mark: Mark) -> Loop:
     if isinstance(fact, CycleFinished) and fact.outcome == "nothing_to_do":
         return loop  # nobody is told
-    first = _first_key(fact)
-    asks = {pos: ask for pos, ask in loop.asks.items() if _first_key(ask.fact) != first}
+    asks = {pos: ask for pos, ask in loop.asks.items() if not _again(ask.fact, fact)}
     return changed(loop, asks={**asks, mark.pos: Ask(fact, mark)})
+
+
+def _again(known: Asking, fact: Asking) -> bool:
+    """Whether both ask the same, one of them perhaps once more."""
+    return type(known) is type(fact) and _first_key(known) == _first_key(fact)
 
 
 def _first_key(fact: Asking) -> str:
@@ -1198,3 +1206,6 @@ MEANING: dict[type[Fact], Callable[[Loop, Any, Mark], Loop]] = {
     LoopFinished: _finished,
     LoopStuck: _stuck,
 }
+
+# Facts that are values of a slot.
+SNAPSHOTS = frozenset(kind for kind in MEANING if kind.slot is not Fact.slot)

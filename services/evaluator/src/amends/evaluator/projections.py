@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amends.common.loop import Loop, Phase
+from amends.common.loop import Loop, Phase, Spent
 from amends.common.policy import Policy
 from amends.common.rows import ClaimRow, LoopRow, OutstandingRow, TimerRow
 from amends.common.standing import blocked, questions, requests, status, timers
@@ -63,11 +63,13 @@ def project(loop: Loop, policy: Policy, version: int, stuck: str = "", kept: Loo
 
 def claims(loop: Loop) -> tuple[ClaimRow, ...]:
     """The loop's latest claims."""
-    rows = []
-    for step, claim in loop.claims.items():
-        n, k = map(int, step.split("/"))
-        rows.append(ClaimRow(loop.id, n, k, claim.holder, claim.run, claim.day, claim.live, claim.usd_micro))
-    return tuple(rows)
+    return tuple(claimed(loop.id, step, claim) for step, claim in loop.claims.items())
+
+
+def claimed(loop: str, step: str, claim: Spent) -> ClaimRow:
+    """The claim of one attempt."""
+    n, k = map(int, step.split("/"))
+    return ClaimRow(loop, n, k, claim.holder, claim.run, claim.day, claim.live, claim.usd_micro)
 
 
 # Stands for what is kept of a loop when nobody knows: everything has to be written.

@@ -15,15 +15,17 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import takewhile
 from operator import attrgetter, itemgetter
+from typing import Any
 
 from amends.common.envelope import FACTS, Row, fact_of
+from amends.common.frozen import changed, replace
 from amends.common.identity import INSTALLATION, policy_loop
-from amends.common.loop import Loop, Mark, meant
+from amends.common.loop import Loop, Mark, Spent, told
 from amends.common.policy import Policy
 from amends.common.rows import ClaimRow
 from amends.common.standing import policy_for
 from amends.common.state import dump, load
-from amends.evaluator.projections import Projection, claims, project
+from amends.evaluator.projections import Projection, claimed, project
 
 AT_HAND = 2_000  # loops that are kept unpacked, 40 kB each; a packed one takes 5
 
@@ -65,11 +67,11 @@ class Rebuilt:
     unfolded: dict[str, Unfolded] = field(default_factory=dict)
     stuck: dict[str, Stuck] = field(default_factory=dict)
     at_hand: int = AT_HAND
-    _before: Loop = field(default_factory=lambda: Loop(""))  # the last event's loop, without that event
+    _before: dict[str, Any] = field(default_factory=dict)  # what the last event's loop was without that event
     _loops: dict[str, Loop] = field(default_factory=dict)
     _packed: dict[str, bytes] = field(default_factory=dict)
     _ends: dict[str, int] = field(default_factory=dict)
-    _claims: dict[str, dict[tuple[int, int], ClaimRow]] = field(default_factory=dict)
+    _claims: dict[str, dict[str, Spent]] = field(default_factory=dict)
     _settings: dict[str, list[tuple[int, Loop]]] = field(default_factory=dict)
 
     def further(self, rows: Iterable[Row]) -> Rebuilt:
@@ -110,8 +112,8 @@ class Rebuilt:
         """Every claim there ever was in a loop, as they are kept; its state only remembers the latest."""
         found = self._claims.get(name, {})
         if (jam := self.stuck.get(name)) and stuck != "":
-            found = found | {(claim.n, claim.k): claim for claim in claims(jam.loop)}
-        return list(found.values())
+            found = found | jam.loop.claims
+        return [claimed(name, step, claim) for step, claim in found.items()]
 
     def digest(self) -> str:
         """A hash over where every loop stands: two replays of one log have the same."""
@@ -125,43 +127,50 @@ class Rebuilt:
 
     def _fold(self, row: Row) -> None:
         name = row.loop
-        before = self._loops.get(name)
-        if before is None:
-            before = self._loops[name] = self._unpacked(name)
-        settles = before.kind != "change"  # asked now, so that the state after it knows its kind as well
+        loop = self._loops.get(name)
+        if loop is None:
+            loop = self._loops[name] = self._unpacked(name)
         if self.stuck and shows_unstuck(row):
             self.stuck.pop(name, None)
-        if name not in self.unfolded:
-            self._evolve(before, row)
         if row.type == "loop.stuck":
-            self.stuck[name] = Stuck(self._before, _code(row))
+            self.stuck[name] = Stuck(replace(loop, **self._before), _code(row))
+        self._before = loop.__dict__.copy()
+        if name not in self.unfolded:
+            self._tell(loop, row)
         self.pos, self.time = row.pos, row.time
         self.events += 1
         self.versions[name] = row.version
         self._ends[name] = row.pos
-        self._before = before
-        if settles:
+        if loop.kind != "change":
             self._settings.setdefault(name, []).append((row.pos, self.loop(name)))
 
-    def _evolve(self, before: Loop, row: Row) -> None:
+    def _tell(self, loop: Loop, row: Row) -> None:
+        claimed = loop.claims
         try:
-            after = self._loops[row.loop] = meant(before, fact_of(row), Mark(row.pos, row.version, row.time))
+            told(loop, fact_of(row), Mark(row.pos, row.version, row.time))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other loops can be rebuilt
+            changed(loop, **self._before)
             self.unfolded[row.loop] = Unfolded(row.pos, row.loop, type(error).__name__)
             return
-        if after.claims is not before.claims:
-            self._claims.setdefault(row.loop, {}).update({(claim.n, claim.k): claim for claim in claims(after)})
+        if loop.claims is not claimed:
+            self._claims.setdefault(row.loop, {}).update(loop.claims)
 
     def _whole(self, name: str) -> Loop:
+        """A copy for whoever asks: what is at hand is changed in place by the events to come."""
         loop = self._loops.get(name)
-        return loop if loop is not None else load(self._packed[name])
+        return replace(loop) if loop is not None else load(self._packed[name])
 
     def _unpacked(self, name: str) -> Loop:
         if len(self._loops) >= self.at_hand:
-            for loop in sorted(self._loops.values(), key=attrgetter("pos"))[: self.at_hand // 2]:
-                self._packed[loop.id] = dump(self._loops.pop(loop.id))
+            self._pack()
         packed = self._packed.pop(name, None)
         return Loop(name) if packed is None else load(packed)
+
+    def _pack(self) -> None:
+        """Make room for some others; not for many, since packing a loop takes as long as folding four events."""
+        longest_ago = sorted(self._loops.values(), key=attrgetter("pos"))
+        for loop in longest_ago[: max(1, self.at_hand // 8)]:
+            self._packed[loop.id] = dump(self._loops.pop(loop.id))
 
     def _setting(self, name: str, at: str) -> Loop:
         """A settings loop as of another loop's last event."""
@@ -194,4 +203,7 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         if collecting:
+            # Makes old what is new: or else the next value that anybody makes sets off the search for them after all.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
