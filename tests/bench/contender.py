@@ -80,12 +80,13 @@ def contender(name: str, durability: str, *command: str | Path, store: int | Non
     process = subprocess.Popen(
         [interpreter, *what, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+    found = Contender(name, durability, process, store)
     try:
-        found = Contender(name, durability, process, store)
         found.hear()
         yield found
     finally:
-        process.kill()
+        if process.poll() is None:
+            found.tell(signal.SIGKILL)  # also to what it started, which stands still and would do so for ever
         process.wait()
 
 
