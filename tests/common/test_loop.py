@@ -195,3 +195,10 @@ def test_what_was_told_is_remembered_for_an_hour() -> None:
     loop = applied(Loop("1-pr-7"), Notified(of=1, channel="github"))
     later = Event(9, loop.id, 9, "k/9", 1_000 + 3_600_000_000, "x", "", None, "", Notified(of=2, channel="github"))
     assert (len(loop.told), len(evolve(loop, later).told)) == (1, 1)
+
+
+def test_the_type_checker_lets_nobody_change_a_value_of_the_loop() -> None:
+    """`./taskw check` fails at a line whose complaint it was told to ignore and that it does not complain of."""
+    mine = Loop("1-pr-7")
+    mine.version = 3  # type: ignore[misc]  # Property "version" defined in "Loop" is read-only
+    assert mine != Loop("1-pr-7")
