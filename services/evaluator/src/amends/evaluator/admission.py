@@ -43,6 +43,7 @@ from amends.common.policy import Policy
 from amends.common.standing import SECOND, obstacles, timers
 
 BUSY_SECONDS = 30.0
+HELD_SECONDS = 5.0  # another is asked only if the holder died: it may be back soon, and goes on once it is asked itself
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def held_by_another(loop: Loop, fact: FixStarted, now: int) -> Refused:
         return _superseded(loop, fact)
     allowed = loop.cycle.rules.budget.agent_seconds * 2 + loop.cycle.rules.waits.claim_grace_seconds
     until = max(1.0, (claim.mark.time - now) / SECOND + allowed)
-    return Refused("busy", f"{claim.holder} works on it", until=min(until, BUSY_SECONDS))
+    return Refused("busy", f"{claim.holder} works on it", until=min(until, HELD_SECONDS))
 
 
 def may(loop: Loop, policy: Policy, event: Event, run: str) -> Go | Stop:
