@@ -206,6 +206,17 @@ def test_inv_26_overlapping_ones_leave_their_lines_untouched() -> None:
     assert [one.reason for one in result.left] == ["it overlaps with another suggestion"] * 2
 
 
+def test_inv_26_what_stands_there_by_chance_is_not_taken_for_the_change() -> None:
+    """He wants line 4 to 6 to be an empty one; meanwhile line 6 was changed, and an empty line follows three a's."""
+    item = asked(block("\n"), 4, 6, content=b"a\na\na\na\n\nx\n")
+    assert "not what the reviewer saw" in left(item, b"a\na\na\na\n\ny\n")
+
+
+def test_inv_26_carriage_returns_within_lines_are_not_taken_for_the_change() -> None:
+    content = b"b\na\n\r\r\n"
+    assert "not what the reviewer saw" in left(asked(block("a\n"), 2, 3, content=content), content)
+
+
 # --- whatever it is --------------------------------------------------------------------------------------------------
 
 LINES = st.lists(st.sampled_from(["a", "bb", "", "\ttab", "é", "x" * 9, "\r"]).map(str.encode), min_size=1, max_size=12)

@@ -46,6 +46,8 @@ def put_back(file: Path, url: str) -> Audit:
     try:
         _check(address(file))
     except LogUnreachable as error:
+        if not file.exists():
+            raise
         raise Unsound("it is no log that `amends backup` wrote") from error
     if target is None:
         return _poured(file, url)

@@ -180,8 +180,8 @@ def _answered(item: Feedback) -> Verdict:
 
 
 def _is_there(files: Mapping[str, bytes], item: Feedback) -> bool:
-    """Whether somebody has made the change himself: what is suggested stands once where it belongs, after the lines
-    that the reviewer saw before it, and what it was to replace does not stand there any more.
+    """Whether somebody has made the change himself: what is suggested stands where it belongs, after the lines that
+    the reviewer saw before it and that stand once, and what it was to replace does not stand there any more.
     """
     found = [(remark, one) for remark in item.remarks for one in remark.suggestions]
     anchor = item.anchor
@@ -203,7 +203,10 @@ def _is_there(files: Mapping[str, bytes], item: Feedback) -> bool:
     ):
         return False
     now = [storable(line.removesuffix(b"\r").decode("utf-8", "replace")) for line in _lines(content)]
-    return _times(now, [*before, *wanted]) == 1 and _times(now, [*before, *old]) == (wanted[:length] == old)
+    if any("\n" in line for line in now):
+        return False  # carriage returns within lines: those were shown as lines of their own
+    there, still = _times(now, [*before, *wanted]), _times(now, [*before, *old])
+    return _times(now, before) == there == 1 and still == (wanted[:length] == old)
 
 
 def _times(lines: Sequence[str], piece: Sequence[str]) -> int:
