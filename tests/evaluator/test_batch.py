@@ -152,7 +152,7 @@ def test_a_claim_of_somebody_else_is_busy_for_a_while(book: Book) -> None:
     fixing(book)
     _, other = book.says(started(), started(holder="fixer/1"))
     assert isinstance(other, Refused)
-    assert (other.reason, other.until) == ("busy", 30)
+    assert (other.reason, other.until) == ("busy", 5)
 
 
 def test_a_claim_for_an_attempt_that_is_over_is_superseded(book: Book) -> None:
