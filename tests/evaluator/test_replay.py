@@ -2,7 +2,9 @@
 
 import pytest
 
-from amends.common.loop import Loop
+from amends.common.events import Fact, FixRequested
+from amends.common.frozen import changed
+from amends.common.loop import MEANING, Loop, Mark
 from amends.common.policy import Overrides
 from amends.common.state import dump, load
 from amends.evaluator.audit import drifted, events
@@ -79,6 +81,19 @@ def test_a_loop_that_was_looked_at_stays_as_it_was_when_the_replay_goes_on(told:
     seen, state = half.loop(CHANGE), dump(half.loop(CHANGE))
     half.further(events(told.log, after=9))
     assert dump(seen) == state != dump(half.loop(CHANGE))
+
+
+def test_a_fold_that_fails_half_way_leaves_the_loop_as_it_was(told: Scribe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(loop: Loop, _fact: Fact, _mark: Mark) -> Loop:
+        raise KeyError(changed(loop, n=99).n)
+
+    [requested] = [row.pos for row in told.log.history(CHANGE) if row.type == "fix.requested"]
+    before = rebuild(events(told.log), upto_pos=requested - 1)
+    kind: type[Fact] = FixRequested
+    monkeypatch.setitem(MEANING, kind, half)
+    after = rebuild(events(told.log))
+    assert (after.unfolded[CHANGE].pos, after.unfolded[CHANGE].error) == (requested, "KeyError")
+    assert dump(after.loop(CHANGE)) == dump(before.loop(CHANGE))
 
 
 def test_a_replay_to_a_position_shows_the_loop_as_it_was_there(told: Scribe) -> None:

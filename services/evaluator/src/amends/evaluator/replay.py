@@ -145,14 +145,14 @@ class Rebuilt:
             self._settings.setdefault(name, []).append((row.pos, self.loop(name)))
 
     def _tell(self, loop: Loop, row: Row) -> None:
-        claimed = loop.claims
+        known = loop.claims
         try:
             told(loop, fact_of(row), Mark(row.pos, row.version, row.time))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other loops can be rebuilt
             changed(loop, **self._before)
             self.unfolded[row.loop] = Unfolded(row.pos, row.loop, type(error).__name__)
             return
-        if loop.claims is not claimed:
+        if loop.claims is not known:
             self._claims.setdefault(row.loop, {}).update(loop.claims)
 
     def _whole(self, name: str) -> Loop:
