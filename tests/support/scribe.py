@@ -72,7 +72,11 @@ class Scribe:
             about = About()
         if isinstance(fact, PolicyObserved):
             about = About(repo=REPO)
-        return self._recorder.submit(fact.by[0], Report(fact=fact, about=about)).result(timeout=10)
+        return self.submit(fact.by[0], Report(fact=fact, about=about))
+
+    def submit(self, service: str, report: Report) -> Answer:
+        """Report anything."""
+        return self._recorder.submit(service, report).result(timeout=10)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from amends.common.answers import Answer, Refused, Report, Unavailable
+from amends.common.answers import Already, Answer, Recorded, Refused, Report, Unavailable
 from amends.common.crash import crash_point
 from amends.common.events import TimerFired
 from amends.common.identity import INSTALLATION, About
@@ -22,6 +22,7 @@ from amends.common.standing import SECOND
 
 log = logging.getLogger(__name__)
 LONGEST_NAP = 1.0
+LONGEST_PAUSE = 60.0
 MANY = 10_000
 
 
@@ -50,7 +51,8 @@ class Clock:
         self._code = code
         self._grace = grace
         self._deadlines_from = time.monotonic() + grace
-        self._postponed: dict[tuple[str, str, int], float] = {}
+        self._postponed: dict[TimerRow, float] = {}
+        self._pauses: dict[TimerRow, float] = {}
         self._tried: set[tuple[str, int]] = set()
         self.late = 0
 
@@ -86,16 +88,27 @@ class Clock:
     def _ready(self, timer: TimerRow) -> bool:
         if timer.deadline and time.monotonic() < self._deadlines_from:
             return False
-        return self._postponed.get((timer.loop, timer.name, timer.generation), 0.0) <= time.monotonic()
+        return self._postponed.get(timer, 0.0) <= time.monotonic()
 
     async def _fire(self, timer: TimerRow) -> None:
         fact = TimerFired(name=timer.name, generation=timer.generation)
         answer = await self._recorder.report("evaluator", Report(fact=fact, about=About(loop=timer.loop)))
-        if isinstance(answer, Refused | Unavailable):  # early by our clock, or the log is away: not at once again
-            pause = (answer.until if isinstance(answer, Refused) else None) or LONGEST_NAP
-            self._postponed[timer.loop, timer.name, timer.generation] = time.monotonic() + pause
-            if len(self._postponed) > MANY:
-                self._postponed.clear()
+        match answer:  # early by our clock, or the log is away: not at once again
+            case Refused(until=float() | int() as until):
+                self._postpone(timer, until)
+            case Refused():  # a change of policy took it away; the loop's next event takes it out of the view, too
+                pause = self._pauses[timer] = min(2 * self._pauses.get(timer, LONGEST_NAP / 2), LONGEST_PAUSE)
+                self._postpone(timer, pause)
+            case Unavailable():
+                self._postpone(timer, LONGEST_NAP)
+            case Recorded() | Already():
+                pass
+
+    def _postpone(self, timer: TimerRow, pause: float) -> None:
+        if len(self._postponed) > MANY:
+            self._postponed.clear()
+            self._pauses.clear()
+        self._postponed[timer] = time.monotonic() + pause
 
     async def _wake(self) -> None:
         """A change of the installation is no event of the loops that wait for it: tell each that it may go on."""
