@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from amends.common.git import Author, Edit, Moved, Pushed, Rejected, Remote, Repository, Unknown
-from amends.common.git.remotely import NoRef
+from amends.common.git.remotely import NoRef, Renamed
 from amends.common.github.errors import Denied, Down, Missing
 from tests.support.github import LINES, Scene
 
@@ -165,6 +165,22 @@ def test_what_a_remote_says_is_told_apart(  # noqa: PLR0913, PLR0917 - the table
 def test_a_github_that_is_away_is_asked_later(ours: Repository) -> None:
     with pytest.raises(Down):
         asyncio.run(ours.fetch(Remote("http://127.0.0.1:9/acme/widget.git", "t"), ["+refs/heads/main:refs/amends/x"]))
+
+
+def test_nothing_is_asked_for_twice(scene: Scene, ours: Repository, remote: Remote) -> None:
+    asyncio.run(fetched(ours, remote))
+    assert [(one.method, one.status) for one in scene.double.requests.find(path=".git/")] == [
+        ("GET", 200),  # who asks is said at once, and not only when it is refused
+        ("POST", 200),  # which refs there are
+        ("POST", 200),
+    ]
+
+
+def test_git_follows_nobody(scene: Scene, ours: Repository, remote: Remote) -> None:
+    scene.repo.rename("gadget")
+    with pytest.raises(Renamed, match=r"is `github\.git_url` where the repositories are"):
+        asyncio.run(fetched(ours, remote))
+    assert [one.status for one in scene.double.requests.find(path=".git/")] == [301]
 
 
 def test_conflicts_are_found_without_a_work_tree(scene: Scene, ours: Repository, remote: Remote) -> None:

@@ -67,6 +67,21 @@ async def test_who_borrows_finds_git_where_the_lender_does(scene: Scene) -> None
 
 
 @asynchronous
+async def test_who_borrows_finds_a_repository_that_was_renamed_meanwhile(scene: Scene, tmp_path: Path) -> None:
+    repository = Repositories(tmp_path).of(scene.repo.id)
+
+    async def heads(remote: Remote) -> object:
+        return await repository.heads(remote, "feature")
+
+    async with line_to(scene) as (_, client):
+        access = Access(client, CLONING)
+        before = await access.using(scene.repo.id, heads)
+        scene.repo.rename("gadget")
+        assert await access.using(scene.repo.id, heads) == before
+        assert (await client.repository(scene.repo.id)).place.full_name == "acme/gadget"
+
+
+@asynchronous
 async def test_a_lent_token_that_was_revoked_is_replaced(scene: Scene) -> None:
     async with line_to(scene) as (line, client):
         old = (await line.borrow(scene.repo.id)).token.get_secret_value()

@@ -14,6 +14,7 @@ _DENIED = re.compile(
 )
 _MISSING = re.compile(r"Repository not found|repository '.*' not found|returned error: 40[4]|HTTP 404")
 _NO_REF = re.compile(r"couldn't find remote ref|not our ref|unadvertised object")
+_LED = re.compile(r"returned error: 30[12378]")
 _BROKEN = re.compile(
     r"not a git repository|bad object|corrupt|missing (?:blob|tree|commit)|unable to read (?:sha1|tree|tip)"
     r"|loose object .* is|packfile .* (?:cannot|is)|did not send all necessary objects|broken|bad tree|invalid index"
@@ -22,6 +23,10 @@ _BROKEN = re.compile(
 
 class NoRef(Missing):
     """The repository is there, the branch or commit is not."""
+
+
+class Renamed(Missing):
+    """The repository is not under this address any more; git does not follow, since it would take the token along."""
 
 
 class Unsafe(GitFailed):
@@ -41,6 +46,8 @@ def meant(failed: GitFailed) -> Exception:
         return Denied(words[-300:])
     if _MISSING.search(words):
         return Missing(words[-300:])
+    if _LED.search(words):
+        return Renamed(f"{words[-300:]}: is `github.git_url` where the repositories are?")
     if "fsck error" in words:
         return Unsafe("fetch", failed.code, words.encode())
     if broken(failed):

@@ -18,12 +18,12 @@ from itertools import count
 from pathlib import Path
 
 from amends.common.effects import effect
-from amends.common.git import askpass
-from amends.common.git.askpass import Remote
+from amends.common.git import token
 from amends.common.git.objects import Author, Commit, Edit, Entry, TooLarge
 from amends.common.git.process import SECONDS, Call, Done, GitFailed, run, started
 from amends.common.git.pushing import Push, Rejected, Unknown, outcome
 from amends.common.git.remotely import meant
+from amends.common.git.token import Remote
 from amends.common.github.errors import Down
 
 _ZERO = "0" * 40
@@ -69,7 +69,7 @@ class Repository:
         with self._lock(".lock") as lock:
             while not _taken(lock):  # noqa: ASYNC110 - another process cannot set an event of ours
                 await asyncio.sleep(_PAUSE)
-            askpass.forget(self.folder)
+            token.forget(self.folder)
             yield
 
     @asynccontextmanager
@@ -306,13 +306,13 @@ class Repository:
             "--force",
         )
         # What is fetched can be fetched again: after a power loss a copy that is broken is made anew.
-        await self._remotely(remote, "fetch", *options, remote.address, *refs, settings=("core.fsync=none",))
+        await self._remotely(remote, "fetch", *options, remote.url, *refs, settings=("core.fsync=none",))
 
     async def heads(self, remote: Remote, *branches: str) -> Mapping[str, str]:
         """Where these branches are now; those that are not there are not in it."""
         await self.ensure()
         done = await self._remotely(
-            remote, "ls-remote", "--heads", remote.address, *(f"refs/heads/{one}" for one in branches)
+            remote, "ls-remote", "--heads", remote.url, *(f"refs/heads/{one}" for one in branches)
         )
         lines = (line.partition("\t") for line in done.out.decode(errors="replace").splitlines())
         return {ref.removeprefix("refs/heads/"): sha for sha, _, ref in lines}
@@ -325,7 +325,7 @@ class Repository:
         options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", lease)
         try:
             done = await self._remotely(
-                remote, "push", *options, remote.address, f"{sha}:refs/heads/{branch}", expected=(0, 1)
+                remote, "push", *options, remote.url, f"{sha}:refs/heads/{branch}", expected=(0, 1)
             )
         except Down as down:
             return Unknown(str(down))
@@ -335,11 +335,10 @@ class Repository:
         self, remote: Remote, *arguments: str, expected: Sequence[int] = (0,), settings: Sequence[str] = ()
     ) -> Done:
         async with self.locked():
-            with askpass.told(self.folder, remote) as environment:
+            with token.told(self.folder, remote) as told:
                 try:
                     return await self._git(
-                        *arguments, environment=environment,
-                        settings=(f"protocol.{remote.scheme}.allow=always", *settings),
+                        *arguments, settings=(f"protocol.{remote.scheme}.allow=always", *told, *settings),
                         seconds=_REMOTE_SECONDS, expected=expected,
                     )  # fmt: skip
                 except GitFailed as failed:

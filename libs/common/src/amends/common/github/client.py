@@ -58,8 +58,8 @@ class Loan(Protocol):
 class Lender(Protocol):
     """Whoever has the key that we must not hold."""
 
-    async def borrow(self, repo: int, refused: str = "") -> Loan:
-        """A token for this repository; another one than `refused`."""
+    async def borrow(self, repo: int, refused: str = "", gone: str = "") -> Loan:
+        """A token for this repository; another one than `refused`. It is not called `gone` any more."""
         ...
 
 
@@ -96,6 +96,7 @@ class Client:
         self._pacers: dict[int, Pacer] = {}
         self._self: User | None = None
         self._places: dict[int, Place] = {}
+        self._gone: dict[int, str] = {}
 
     def _as_app_of(self, settings: GitHub) -> AppTokens:
         """The App, which can sign: what is wrong with its key is said now and not in the middle of work."""
@@ -135,7 +136,7 @@ class Client:
     async def repository(self, repo: int) -> Reach:
         """The repository of this number, whatever it is called today."""
         if repo not in self._places and self._lender:
-            self._places[repo] = (await self._lender.borrow(repo)).place
+            self._places[repo] = (await self._lender.borrow(repo, gone=self._gone.pop(repo, ""))).place
         if repo not in self._places:
             await self._find(f"/repositories/{repo}")
         if repo not in self._places:
@@ -175,7 +176,8 @@ class Client:
 
     def forget(self, repo: int) -> None:
         """Look anew next time: it may have been moved, or be out of reach."""
-        self._places.pop(repo, None)
+        if place := self._places.pop(repo, None):
+            self._gone[repo] = place.full_name
 
     async def _find(self, path: str) -> Place:
         installation = await self._installation(path) if self._app else 0

@@ -25,12 +25,13 @@ Word = Annotated[str, Field(max_length=4_000)]
 
 
 class Asked(BaseModel):
-    """A wish for a token of this repository; another one than `refused`."""
+    """A wish for a token of this repository; another one than `refused`. It is not called `gone` any more."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     number: int
     repo: Annotated[int, Field(ge=1, le=2**63 - 1)]
     refused: Word = ""
+    gone: Word = ""
 
 
 class Lent(BaseModel):
@@ -71,6 +72,9 @@ async def lend(client: Client, permissions: Permissions, end: socket.socket) -> 
 async def _lent(client: Client, permissions: Permissions, asked: Asked) -> Lent:
     try:
         reach = await client.repository(asked.repo)
+        if reach.place.full_name == asked.gone:
+            client.forget(asked.repo)
+            reach = await client.repository(asked.repo)
         token = await reach.token(permissions, asked.refused)
     except Missing as error:
         client.forget(asked.repo)
@@ -93,11 +97,11 @@ class Line:
         self._alone = asyncio.Lock()
         self._opening: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]] | None = None
 
-    async def borrow(self, repo: int, refused: str = "") -> Loan:
+    async def borrow(self, repo: int, refused: str = "", gone: str = "") -> Loan:
         """A token for this repository; raises what asking GitHub raises."""
         try:
             async with asyncio.timeout(_SECONDS), self._alone:
-                lent = await self._answered(Asked(number=next(self._numbers), repo=repo, refused=refused))
+                lent = await self._answered(Asked(number=next(self._numbers), repo=repo, refused=refused, gone=gone))
         except (TimeoutError, OSError, ValueError) as error:
             raise Down(_SOON, f"nobody lends us a token: {error!r}"[:200]) from error
         match lent.trouble:
