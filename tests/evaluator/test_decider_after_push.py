@@ -28,6 +28,7 @@ from tests.support.facts import (
     pushed,
     resolved,
     started,
+    unresolved,
     verdict,
 )
 from tests.support.given import Telling, given
@@ -84,10 +85,13 @@ OURS: list[tuple[AnyFact, ...]] = [
     (WORD, resolved(seconds=60), ResolveFinished(n=1, roots=(5,))),
     (resolved(seconds=60), WORD, ResolveFinished(n=1, roots=(5,))),
     (ResolveFinished(n=1, roots=(5,)), resolved(seconds=60), WORD),
+    (resolved(seconds=40), unresolved(seconds=42), ResolveFinished(n=1, roots=(5,)), resolved(seconds=60), WORD),
 ]
 
 
-@pytest.mark.parametrize("facts", OURS, ids=["before", "late", "before, and seen", "meanwhile", "late, and seen"])
+@pytest.mark.parametrize(
+    "facts", OURS, ids=["before", "late", "before, and seen", "meanwhile", "late, and seen", "twice"]
+)
 def test_what_somebody_said_before_we_resolved_his_thread_is_not_lost(facts: tuple[AnyFact, ...]) -> None:
     story = fixed("fixed").so_far().after(60).when(*facts).after(30).then("fix.requested 2/1")
     story.when(fetched(item("thread/5", "no, not so", resolved=True), n=2, head=NEXT)).then()
@@ -96,6 +100,11 @@ def test_what_somebody_said_before_we_resolved_his_thread_is_not_lost(facts: tup
 
 def test_what_somebody_said_before_he_resolved_his_thread_himself_needs_no_answer() -> None:
     story = fixed("fixed").when(ResolveFinished(n=1)).so_far()
+    story.when(WORD, resolved(seconds=60)).after(300).then()
+
+
+def test_nor_what_he_said_before_he_opened_and_resolved_ours_if_only_the_end_of_it_is_heard() -> None:
+    story = fixed("fixed").when(ResolveFinished(n=1, roots=(5,)), resolved(seconds=40)).so_far()
     story.when(WORD, resolved(seconds=60)).after(300).then()
 
 

@@ -161,8 +161,9 @@ class Item:
     `hints` arrived since collecting began, `asked` before; both make the item newer than `version`; `voices` are all
     who were heard in it. `named` says that a command asked for it, `waived` that a human put it aside, `absent` that
     the forge does not show it any more. What is said after it was `resolved` (by the forge's clock: `closed_at`) opens
-    it again: `reopened` is the version that holds those words. `question` is what a human was asked about it at
-    `asked_at`, a version of the loop; one answer settles what is `beside` it, too.
+    it again: `reopened` is the version that holds those words. `echo` is when we resolved it ourselves, as the forge
+    told us back. `question` is what a human was asked about it at `asked_at`, a version of the loop; one answer settles
+    what is `beside` it, too.
     """
 
     kind: ItemKind
@@ -176,6 +177,7 @@ class Item:
     resolved: bool = False
     closed_at: int = 0
     reopened: str = ""
+    echo: int = 0
     absent: bool = False
     named: bool = False
     waived: bool = False
@@ -526,12 +528,14 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
     id_ = f"thread/{fact.root}"
     item = loop.items.get(id_) or _unknown("thread", mark)
     if isinstance(fact, ThreadUnresolved):
-        return _with_item(loop, id_, replace(item, resolved=False, closed_at=0, mark=mark))
+        return _with_item(loop, id_, replace(item, resolved=False, closed_at=0, echo=0, mark=mark))
     asked = (ask.fact for ask in loop.asks.values())
     ours = any(isinstance(one, ResolveRequested) and id_ in {verdict.item for verdict in one.verdicts} for one in asked)
-    if ours or (item.resolved and item.closed_at == OURS):
-        return _with_item(loop, id_, _closed(item, OURS))
     updated = snapshot_updated(fact)
+    # Later than what was told back of ours: somebody opened it again meanwhile, which we have not heard, and closed it.
+    theirs = updated is not None and item.resolved and 0 < item.echo < updated
+    if not theirs and (ours or (item.resolved and item.closed_at == OURS)):
+        return _with_item(loop, id_, _closed(item, OURS, updated or 0))
     return _with_item(loop, id_, _closed(item, mark.time if updated is None else updated))
 
 
@@ -540,8 +544,8 @@ def _resolved(loop: Loop, fact: ThreadResolved | ThreadUnresolved, mark: Mark) -
 OURS = 0
 
 
-def _closed(item: Item, at: int) -> Item:
-    return replace(item, resolved=True, reopened="", closed_at=at)
+def _closed(item: Item, at: int, echo: int = 0) -> Item:
+    return replace(item, resolved=True, reopened="", closed_at=at, echo=echo)
 
 
 def _checked(loop: Loop, fact: ChecksFinished, mark: Mark) -> Loop:
