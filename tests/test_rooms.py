@@ -46,6 +46,8 @@ PURE = [
     "amends.common.gate.hunks",
     "amends.common.gate.paths",
     "amends.common.gate.tests",
+    "amends.common.git.objects",
+    "amends.common.git.trees",
     "amends.common.github.commands",
     "amends.common.github.models",
     "amends.common.github.names",

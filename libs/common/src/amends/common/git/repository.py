@@ -18,16 +18,17 @@ from itertools import count
 from pathlib import Path
 
 from amends.common.effects import effect
-from amends.common.git import token
-from amends.common.git.objects import Author, Commit, Edit, Entry, TooLarge
-from amends.common.git.process import SECONDS, Call, Done, GitFailed, run, started
+from amends.common.git import token, trees
+from amends.common.git.objects import Author, Commit, Edit, Entry
+from amends.common.git.process import SECONDS, Call, Done, GitFailed, run
 from amends.common.git.pushing import Push, Rejected, Unknown, outcome
 from amends.common.git.remotely import meant
+from amends.common.git.talking import Talk, talking
 from amends.common.git.token import Remote
 from amends.common.github.errors import Down
 
 _ZERO = "0" * 40
-_LONGEST_BLOB = 64 * 1024 * 1024
+_OBJECTS = ("cat-file", "--batch")
 _REMOTE_SECONDS = 300.0
 _PAUSE = 0.02
 _BUNCH = 512  # names that are asked for at once
@@ -161,16 +162,12 @@ class Repository:
         names = list(blobs)
         if not names:
             return
-        call = Call(self.folder, ["cat-file", "--batch"], b"")
-        async with asyncio.timeout(SECONDS + len(names) / 100), started(call) as process:
-            if process.stdin is None or process.stdout is None:
-                raise GitFailed("cat-file", None, b"it has no pipes")
+        async with talking(Call(self.folder, _OBJECTS, seconds=SECONDS + len(names) / 100)) as objects:
             for start in range(0, len(names), _BUNCH):
                 bunch = names[start : start + _BUNCH]
-                process.stdin.write("".join(f"{name}\n" for name in bunch).encode("ascii"))
+                objects.ask("".join(f"{name}\n" for name in bunch).encode("ascii"))
                 for name in bunch:
-                    yield name, await _blob(name, process.stdout)
-            process.stdin.close()
+                    yield name, await objects.content(name, "blob")
 
     async def changed(self, old: str, new: str) -> Mapping[str, tuple[Entry | None, Entry | None]]:
         """What differs between two trees or commits, by path: before and after, renames not guessed."""
@@ -256,14 +253,18 @@ class Repository:
 
     async def write_tree(self, base: str | None, edits: Iterable[Edit]) -> str:
         """The tree of a commit with some paths changed."""
-        with tempfile.TemporaryDirectory(prefix="index-", dir=self.folder) as folder:
-            index = {"GIT_INDEX_FILE": f"{folder}/index"}
-            if base is not None:
-                await self._git("read-tree", base, environment=index)
-            lines = sorted((_index_line(edit) for edit in edits), key=lambda line: not line.startswith(b"0 "))
-            data = b"".join(lines)
-            await self._git("update-index", "-z", "--index-info", data=data, environment=index)
-            return (await self._git("write-tree", environment=index)).out.decode("ascii").strip()
+        changes = [(os.fsencode(path), Entry(mode, blob) if blob is not None else None) for path, mode, blob in edits]
+        folders, made = trees.Folders(), dict[bytes, str]()
+        makes = Call(self.folder, ("mktree", "-z", "--batch"))
+        async with talking(Call(self.folder, _OBJECTS)) as objects, talking(makes) as making:
+            folders[trees.TOP] = await _folder(objects, f"{base}^{{tree}}") if base is not None else {}
+            for path in trees.ways(changes):
+                if tree := trees.inner(folders, path):
+                    folders[path] = await _folder(objects, tree)
+            trees.change(folders, changes)
+            for path in trees.standing(folders):
+                made[path] = await _made(making, path, trees.listed(folders, path, made))
+        return made[trees.TOP]
 
     async def commit(self, parents: Sequence[str], tree: str, message: str, author: Author) -> str:
         """A commit of a tree; the same for the same words, whenever it is made."""
@@ -370,15 +371,17 @@ def _taken(lock: int, how: int = fcntl.LOCK_EX) -> bool:
     return True
 
 
-async def _blob(name: str, stream: asyncio.StreamReader) -> bytes:
-    head = (await stream.readline()).decode("ascii", "replace").split()
-    if len(head) != 3 or head[1] != "blob":  # noqa: PLR2004 - name, kind and size
-        raise GitFailed("cat-file", None, f"bad object {name}".encode())
-    size = int(head[2])
-    if size > _LONGEST_BLOB:
-        raise TooLarge(f"{name} has {size} bytes")
-    content = await stream.readexactly(size + 1)
-    return content[:-1]
+async def _folder(objects: Talk, tree: str) -> dict[bytes, Entry]:
+    objects.ask(f"{tree}\n".encode())
+    return trees.parsed(await objects.content(tree, "tree"))
+
+
+async def _made(making: Talk, path: bytes, listed: bytes) -> str:
+    """The tree of a folder; none of one that is empty, unless it is the top."""
+    if not listed and path != trees.TOP:
+        return ""
+    making.ask(listed + b"\0")
+    return (await making.line()).decode("ascii")
 
 
 def _entry(mode: str, blob: str) -> Entry | None:
@@ -395,10 +398,3 @@ def _write_all(folder: str, files: Mapping[str, bytes]) -> None:
         file = Path(folder, path)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-
-
-def _index_line(edit: Edit) -> bytes:
-    path = os.fsencode(edit.path)
-    if edit.blob is None:
-        return f"0 {_ZERO}\t".encode() + path + b"\0"
-    return f"{edit.mode} {edit.blob}\t".encode() + path + b"\0"
