@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -165,6 +166,18 @@ def test_what_a_killed_run_left_there_is_kept(bench: Bench) -> None:
     kept.write_bytes(before)  # as if the power had gone
     bench.again()
     assert bench.aside("app.py") == b"half done\n"
+
+
+def test_what_a_run_before_an_upgrade_left_there_is_ours(bench: Bench) -> None:
+    """Then each path had a list of its own."""
+    bench.begin(lambda path: (path / "junk").write_bytes(b"agent's"))
+    file = bench.folder / f"ws/.kept/{LOOP}.json"
+    said = json.loads(file.read_bytes())
+    columns = [said.pop(name) for name in ("paths", "modes", "blobs", "sizes", "changed", "inodes")]
+    things = {path: looks for path, *looks in zip(*columns, strict=True)}
+    file.write_text(json.dumps({**said, "things": things}))
+    workspace, changes = bench.again()
+    assert (workspace.notes, changes, bench.files()) == ((), [], plain(FILES))
 
 
 def test_a_directory_of_somebody_else_is_moved_out_of_the_way_whole(bench: Bench) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import json
 import os
 import shutil
 import time
@@ -28,7 +27,8 @@ from amends.common.git import Author, Edit, Entry, Repository
 from amends.common.git.repositories import size_of
 from amends.common.policy import Missing
 from amends.fixer import inventory
-from amends.fixer.inventory import NOTHING, STRANGE, Print, Quota, Sight, Thing, TooMuch
+from amends.fixer.inventory import NOTHING, STRANGE, Quota, Sight, Thing, TooMuch
+from amends.fixer.kept import Kept
 
 _PLAIN = {"100644", "100755"}
 _KEPT, _ASIDE = ".kept", ".aside"
@@ -45,15 +45,6 @@ class WorkspaceLost(Exception):
 
 class WorkspaceBusy(Exception):
     """Somebody else works in this workspace."""
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """What we know of a workspace: the commit it was brought to, and how we left it."""
-
-    base: str
-    sight: Sight
-    used: float = 0.0
 
 
 @dataclass
@@ -117,7 +108,7 @@ class Workspaces:
             now = await self._cleared(loop, repository, kept, notes)
             tree = await repository.tree(base)
             now = await self._filled(path, repository, tree, now)
-            self._keep(loop, _Kept(base, now, time.time()))
+            self._keep(loop, Kept(base, now, time.time()))
             workspace = Workspace(
                 path, base, tuple(note[:_LONGEST_NOTE] for note in notes), repository, self._quota, tree, now
             )
@@ -132,11 +123,11 @@ class Workspaces:
             sight = inventory.seen(workspace.path, workspace._seen.things, self._quota)  # noqa: SLF001 - one module
         except (OSError, TooMuch):
             return  # then all of it counts as somebody else's, and is kept
-        self._keep(loop, _Kept(workspace.base, sight, time.time()))
+        self._keep(loop, Kept(workspace.base, sight, time.time()))
 
     # --- what stands there already -----------------------------------------------------------------------------------
 
-    async def _cleared(self, loop: str, repository: Repository, kept: _Kept | None, notes: list[str]) -> Sight:
+    async def _cleared(self, loop: str, repository: Repository, kept: Kept | None, notes: list[str]) -> Sight:
         """What stands in the workspace and is ours; what is not has been put aside."""
         path = self.path(loop)
         if not _is_there(path):
@@ -162,7 +153,7 @@ class Workspaces:
         notes.append(f"{len(foreign) + len(gone)} paths were not as we left them: kept as {ref}")
         return now
 
-    async def _kept_aside(self, loop: str, repository: Repository, kept: _Kept, now: Sight) -> str:
+    async def _kept_aside(self, loop: str, repository: Repository, kept: Kept, now: Sight) -> str:
         """A commit on what we left there of what stands there now."""
         tree, edits = await repository.tree(kept.base), []
         for path, thing in now.things.items():
@@ -209,22 +200,19 @@ class Workspaces:
 
     # --- what we know ------------------------------------------------------------------------------------------------
 
-    def _known(self, loop: str) -> _Kept | None:
+    def _known(self, loop: str) -> Kept | None:
         try:
-            said = json.loads((self._root / _KEPT / f"{loop}.json").read_text(encoding="utf-8", errors="surrogatepass"))
-            things = {path: Thing(mode, blob, Print(*looks)) for path, (mode, blob, *looks) in said["things"].items()}
-            return _Kept(said["base"], Sight(things, frozenset(said["folders"])), said["used"])
+            said = (self._root / _KEPT / f"{loop}.json").read_text(encoding="utf-8", errors="surrogatepass")
+            return Kept.read(said)
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError):
             return None  # then whatever stands there is nobody's that we know, and is kept
 
-    def _keep(self, loop: str, kept: _Kept) -> None:
-        things = {path: (thing.mode, thing.blob, *thing.print) for path, thing in kept.sight.things.items()}
-        said = {"base": kept.base, "used": kept.used, "folders": sorted(kept.sight.folders), "things": things}
+    def _keep(self, loop: str, left: Kept) -> None:
         file = self._root / _KEPT / f"{loop}.json"
         fresh = file.with_suffix(".new")
-        fresh.write_text(json.dumps(said), encoding="utf-8")
+        fresh.write_text(left.written(), encoding="utf-8")
         with effect("rename", file):
             fresh.replace(file)
 
@@ -266,7 +254,7 @@ class Workspaces:
                 removed.append(loop)
         return removed
 
-    def _removed(self, loop: str, kept: _Kept) -> bool:
+    def _removed(self, loop: str, kept: Kept) -> bool:
         path = self.path(loop)
         try:
             with self._alone(loop):
