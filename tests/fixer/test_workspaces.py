@@ -15,7 +15,7 @@ import pytest
 
 from amends.common import effects
 from amends.common.gate import Altered
-from amends.common.git import Author, Edit, Repository
+from amends.common.git import Author, Edit, GitFailed, Repository
 from amends.fixer.inventory import Quota
 from amends.fixer.workspaces import Workspace, WorkspaceBusy, WorkspaceLost, Workspaces
 
@@ -214,6 +214,25 @@ def test_a_workspace_that_is_gone_is_not_made_anew_where_that_is_forbidden(bench
     bench.path.rename(bench.folder / "elsewhere")
     with pytest.raises(WorkspaceLost):
         asyncio.run(ready())
+
+
+def test_what_is_read_meanwhile_ends_with_the_look(bench: Bench) -> None:
+    async def ready() -> int:
+        with pytest.raises(WorkspaceLost):
+            await lost(bench)
+        return len(asyncio.all_tasks())
+
+    bench.begin()
+    bench.path.rename(bench.folder / "elsewhere")
+    assert asyncio.run(ready()) == 1
+
+
+def test_a_base_that_is_not_there_is_said_after_what_a_human_left_was_kept(bench: Bench) -> None:
+    bench.begin()
+    (bench.path / "app.py").write_bytes(b"mine\n")
+    with pytest.raises(GitFailed):
+        asyncio.run(bench.work("1" * 40))
+    assert bench.aside("app.py") == b"mine\n"
 
 
 def test_two_do_not_work_in_one(bench: Bench) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from amends.common.git import Author, Edit, Moved, Pushed, Rejected, Remote, Repository, Unknown
+from amends.common.git import Author, Edit, GitFailed, Moved, Pushed, Rejected, Remote, Repository, Unknown
 from amends.common.git.remotely import NoRef, Renamed
 from amends.common.github.errors import Denied, Down, Missing
 from tests.support.github import LINES, Scene
@@ -37,6 +37,34 @@ def test_a_tree_comes_over_with_its_bytes(scene: Scene, ours: Repository, remote
         return set(tree), await ours.read(tree["old.py"].blob)
 
     assert asyncio.run(look()) == ({"app.py", "old.py"}, LINES.encode())
+
+
+def test_the_last_tree_is_remembered_until_the_copy_is_made_anew(
+    scene: Scene, ours: Repository, remote: Remote
+) -> None:
+    async def look() -> tuple[bool, bool]:
+        base = await fetched(ours, remote)
+        tree = await ours.tree(base)
+        (ours.folder / "HEAD").write_text("nonsense\n")
+        again = await ours.tree(base)
+        await ours.renew("HEAD was nonsense")
+        with pytest.raises(GitFailed):
+            await ours.tree(base)
+        return again == tree, "app.py" in tree
+
+    assert asyncio.run(look()) == (True, True)
+
+
+def test_what_a_ref_names_is_asked_for_each_time(scene: Scene, ours: Repository, remote: Remote) -> None:
+    async def look() -> list[bool]:
+        base = await fetched(ours, remote)
+        found = []
+        for sha in (base, await committed(ours, base, [Edit("b", "100644", await ours.write(b"b"))])):
+            await ours.name("refs/amends/x", sha)
+            found.append("b" in await ours.tree("refs/amends/x"))
+        return found
+
+    assert asyncio.run(look()) == [False, True]
 
 
 def test_a_commit_is_the_same_whenever_it_is_made(scene: Scene, ours: Repository, remote: Remote) -> None:

@@ -13,12 +13,13 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any, TypeVar
 
 from amends.common.effects import effect
 from amends.common.gate import Altered
@@ -30,6 +31,7 @@ from amends.fixer import inventory
 from amends.fixer.inventory import NOTHING, STRANGE, Quota, Sight, Thing, TooMuch
 from amends.fixer.kept import Kept
 
+T = TypeVar("T")
 _PLAIN = {"100644", "100755"}
 _KEPT, _ASIDE = ".kept", ".aside"
 _KEEPER = "amends", "amends@localhost"
@@ -102,11 +104,12 @@ class Workspaces:
         """The workspace with the files of `base` and nothing else, ours until the block ends."""
         path, notes = self.path(loop), list[str]()
         with self._alone(loop):
-            kept = self._known(loop)
-            if kept and not path.exists() and missing == "fail":
-                raise WorkspaceLost(f"{path} is gone, and the policy says worktree_missing: fail")
-            now = await self._cleared(loop, repository, kept, notes)
-            tree = await repository.tree(base)
+            async with _beside(repository.tree(base)) as reading:
+                kept = await asyncio.to_thread(self._known, loop)
+                if kept and not path.exists() and missing == "fail":
+                    raise WorkspaceLost(f"{path} is gone, and the policy says worktree_missing: fail")
+                now = await self._cleared(loop, repository, kept, notes)
+                tree = await reading
             now = await self._filled(path, repository, tree, now)
             self._keep(loop, Kept(base, now, time.time()))
             workspace = Workspace(
@@ -270,6 +273,17 @@ class Workspaces:
         except (WorkspaceBusy, TooMuch, OSError):
             return False
         return True
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+    """Something that goes on during the block and ends with it, however that ends."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _is_there(path: Path) -> bool:

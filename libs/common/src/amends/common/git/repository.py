@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -31,6 +33,8 @@ _ZERO = "0" * 40
 _OBJECTS = ("cat-file", "--batch")
 _REMOTE_SECONDS = 300.0
 _PAUSE = 0.02
+_SHA = re.compile(r"[0-9a-f]{40}")
+_ENTRY = partial(tuple.__new__, Entry)  # for thousands: without a step of Python for each
 _BUNCH = 512  # names that are asked for at once
 _MONTH = 30 * 86_400
 _FETCHED = ("refs/amends/heads", "refs/amends/bases", "refs/amends/made", "refs/amends/pull")
@@ -41,6 +45,7 @@ class Repository:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._tree: tuple[str, Mapping[str, Entry]] = "", {}
 
     # --- the folder --------------------------------------------------------------------------------------------------
 
@@ -61,6 +66,7 @@ class Repository:
             await asyncio.to_thread(shutil.rmtree, broken, ignore_errors=True)
             with effect("rename", broken):
                 await asyncio.to_thread(os.replace, self.folder, broken)
+            self._tree = "", {}
             (broken / "why.txt").write_text(f"{why[:1000]}\n", encoding="utf-8")
         await self.ensure()
 
@@ -144,12 +150,14 @@ class Repository:
 
     async def tree(self, commit: str) -> Mapping[str, Entry]:
         """Everything that the commit has, by path. Paths that are not UTF-8 hold surrogates."""
+        known, tree = self._tree
+        if commit == known:
+            return tree
         done = await self._git("ls-tree", "-r", "-z", "--full-tree", commit)
-        found = {}
-        for line in os.fsdecode(done.out).split("\0")[:-1]:
-            meta, _, path = line.partition("\t")
-            found[path] = Entry(meta[:6], meta[meta.rindex(" ") + 1 :])
-        return found
+        tree = _tree(os.fsdecode(done.out))
+        if _SHA.fullmatch(commit):  # it will never have another; the last is asked for again and again
+            self._tree = commit, tree
+        return tree
 
     async def read(self, blob: str) -> bytes:
         """The bytes of a blob."""
@@ -382,6 +390,14 @@ async def _made(making: Talk, path: bytes, listed: bytes) -> str:
         return ""
     making.ask(listed + b"\0")
     return (await making.line()).decode("ascii")
+
+
+def _tree(listed: str) -> dict[str, Entry]:
+    found = {}
+    for line in listed.split("\0")[:-1]:
+        meta, _, path = line.partition("\t")
+        found[path] = _ENTRY((meta[:6], meta[-40:]))
+    return found
 
 
 def _entry(mode: str, blob: str) -> Entry | None:

@@ -23,7 +23,7 @@ _KINDS = {_FOLDER: "tree", "160000": "commit"}
 _SHA = 20
 # What git's index passes over, also by the names that Windows and macOS have for it.
 _GITS = re.compile(r"\.{0,2}|.*\0.*|(?:\.git|git~1)[. ]*(?:[:\\].*)?", re.DOTALL)
-_MODULES = re.compile(r"\.gitmodules[. ]*(?:[:\\].*)?|gi[a-z0-9]*~.*", re.DOTALL)
+_MODULES = re.compile(r"(?:\.gitmodules|(?:gitmod|gi7?e?b?a?)~[1-9][0-9]*)[. ]*(?:[:\\].*)?", re.DOTALL)
 
 
 def parsed(content: bytes) -> dict[bytes, Entry]:
