@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
+from amends.common import children
 from tests.bench import cloning, suggesting
 from tests.bench.figures import Score, row, title
 from tests.bench.running import Comparison, run
@@ -30,7 +30,7 @@ def git(score: Score, _folder: Path, rounds: int, _seconds: float) -> None:
             tempfile.TemporaryDirectory(prefix="amends-bench-", dir=where) as folder,
             cloning.big(FILES, COMMITS) as big,
         ):
-            ours = asyncio.run(cloning.warm(big, Path(folder), rounds))
+            ours = children.run(cloning.warm(big, Path(folder), rounds))
             clones = {
                 "clone": _all(rounds, big, Path(folder, "whole"), ()),
                 "clone --depth 1": _all(rounds, big, Path(folder, "shallow"), ("--depth", "1")),

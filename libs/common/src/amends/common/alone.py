@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from amends.common import children
 from amends.common.bus.link import Link
 from amends.common.bus.reporter import NatsRecorder
 from amends.common.events import Reporter
@@ -62,7 +63,7 @@ def serve(settings: Settings, service: Reporter, work: Work, unusable: tuple[typ
         return USAGE
     try:
         # Not `amends.common.runner`: uvloop leaves files open in the processes it starts, and some run strangers' code.
-        asyncio.run(_served(settings, service, work))
+        children.run(_served(settings, service, work))
     except unusable as error:
         say(str(error))
         return USAGE
