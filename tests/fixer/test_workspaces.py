@@ -17,7 +17,8 @@ from amends.common import effects
 from amends.common.gate import Altered
 from amends.common.git import Author, Edit, GitFailed, Repository
 from amends.fixer.inventory import Quota
-from amends.fixer.workspaces import Workspace, WorkspaceBusy, WorkspaceLost, Workspaces
+from amends.fixer.sandbox import Command, Ended, Ran, shell
+from amends.fixer.workspaces import Within, Workspace, WorkspaceBusy, WorkspaceLost, Workspaces
 
 LOOP = "1-pr-7"
 FILES = {"app.py": b"one\ntwo\n", "src/a.py": b"a\n", "src/deep/b.py": b"b\n", "run.sh*": b"#!/bin/sh\n"}
@@ -74,6 +75,17 @@ class Bench:
     def files(self) -> dict[str, bytes]:
         found = [path for path in self.path.rglob("*") if path.is_file()]
         return {str(path.relative_to(self.path)): path.read_bytes() for path in found}
+
+
+class Unwalled:
+    """Runs our own lines without walls."""
+
+    async def prove(self) -> None:
+        pass
+
+    async def run(self, workspace: Path, command: Command) -> Ran:
+        process = await asyncio.create_subprocess_exec(*command.argv, cwd=workspace)
+        return Ran(await process.wait(), b"", 0, Ended.ITSELF, 0.0)
 
 
 @pytest.fixture
@@ -178,6 +190,41 @@ def test_what_a_run_before_an_upgrade_left_there_is_ours(bench: Bench) -> None:
     file.write_text(json.dumps({**said, "things": things}))
     workspace, changes = bench.again()
     assert (workspace.notes, changes, bench.files()) == ((), [], plain(FILES))
+
+
+def test_what_a_human_wrote_after_the_last_look_is_kept(bench: Bench) -> None:
+    async def story(base: str) -> None:
+        async with bench.workspaces.ready(LOOP, bench.repository, base) as workspace:
+            (workspace.path / "app.py").write_bytes(b"agent's\n")
+            await workspace.changes()
+            (workspace.path / "notes.txt").write_bytes(b"mine\n")
+
+    bench.begin()
+    asyncio.run(story(bench.shas[-1]))
+    workspace, _ = bench.again()
+    assert (len(workspace.notes), bench.aside("notes.txt"), bench.files()) == (1, b"mine\n", plain(FILES))
+
+
+def test_what_a_check_left_there_after_the_last_look_is_ours(bench: Bench) -> None:
+    async def story(base: str) -> None:
+        async with bench.workspaces.ready(LOOP, bench.repository, base) as workspace:
+            await workspace.changes()
+            await Within(workspace, Unwalled()).run(workspace.path, shell("echo junk > junk; echo x >> app.py"))
+
+    bench.begin()
+    asyncio.run(story(bench.shas[-1]))
+    workspace, changes = bench.again()
+    assert (workspace.notes, changes, bench.files()) == ((), [], plain(FILES))
+
+
+def test_a_program_that_nobody_may_read_is_left_as_it_was(bench: Bench) -> None:
+    def act(path: Path) -> None:
+        (path / "hidden.sh").write_bytes(b"x")
+        (path / "hidden.sh").chmod(0o100)
+
+    _, changes = bench.begin(act)
+    workspace, _ = bench.again()
+    assert ([one.mode for one in changes], workspace.notes) == (["100755"], ())
 
 
 def test_a_directory_of_somebody_else_is_moved_out_of_the_way_whole(bench: Bench) -> None:

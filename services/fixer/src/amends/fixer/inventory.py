@@ -229,7 +229,8 @@ def _opened(name: str, folder: int) -> Iterator[int]:
 
 
 def _unlock(name: str, folder: int, mode: int) -> None:
-    """Let ourselves in where somebody locked us out; through a handle, so that no link is followed."""
+    """Let ourselves in where somebody locked us out, and take no right away; through a handle: no link is followed."""
+    mode |= os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode & 0o777
     if os.chmod in os.supports_follow_symlinks:
         os.chmod(name, mode, dir_fd=folder, follow_symlinks=False)
         return

@@ -27,7 +27,7 @@ from amends.fixer.ledger import Ledger, Limits
 from amends.fixer.proof import Checks, Proof, separated
 from amends.fixer.sources import Source, base_branch, contents, requirements
 from amends.fixer.tools import Toolbox
-from amends.fixer.workspaces import Workspace
+from amends.fixer.workspaces import Within, Workspace
 
 _REPORT = "Leave your report when you are done."
 _BESIDE = "its suggestion is applied already: see whether its words ask for more"
@@ -141,7 +141,7 @@ class Work:
             for one in plan.altered:
                 inventory.put(workspace.path, one.path, one.mode or "100644", one.new or b"")
             lines = self.attempt.rules.checks
-            checks = Checks(self.means.sandbox, lines, self._on_the_base) if lines else None
+            checks = Checks(Within(workspace, self.means.sandbox), lines, self._on_the_base) if lines else None
             proof = Proof(workspace.path, workspace.changes, self.gate, checks, plan.hunks)
             said: Sequence[Verdict] = ()
             if plan.rest:
@@ -175,11 +175,12 @@ class Work:
 
     def _agent(self, wanted: Wanted, ledger: Ledger, workspace: Workspace, proof: Proof) -> Agent:
         means, allowed = self.means, self.attempt.wanted
+        sandbox = Within(workspace, means.sandbox)
         if means.outside is not None:
-            return Commanded(means.outside, wanted, ledger, means.sandbox, workspace.path, proof.judge, allowed)
+            return Commanded(means.outside, wanted, ledger, sandbox, workspace.path, proof.judge, allowed)
         if means.model is None:
             raise AssertionError("nobody thinks without a model")
-        toolbox = Toolbox(means.sandbox, workspace.path)
+        toolbox = Toolbox(sandbox, workspace.path)
         return Run(wanted, ledger, Around(means.model, toolbox, proof.judge, proof.shown, allowed))
 
     # --- what comes of it --------------------------------------------------------------------------------------------

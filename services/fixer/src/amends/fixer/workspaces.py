@@ -30,6 +30,7 @@ from amends.common.policy import Missing
 from amends.fixer import inventory
 from amends.fixer.inventory import NOTHING, STRANGE, Quota, Sight, Thing, TooMuch
 from amends.fixer.kept import Kept
+from amends.fixer.sandbox import Command, Ran, Sandbox
 
 T = TypeVar("T")
 _PLAIN = {"100644", "100755"}
@@ -60,10 +61,12 @@ class Workspace:
     _quota: Quota
     _tree: Mapping[str, Entry]
     _seen: Sight = field(repr=False)
+    _touched: bool = True
 
     async def changes(self) -> list[Altered]:
         """How the files differ now from the base: what was ignored there is left out, what is no file is in it."""
         self._seen = await asyncio.to_thread(inventory.seen, self.path, self._seen.things, self._quota)
+        self._touched = False
         now = {path: thing for path, thing in self._seen.things.items() if path != ".git"}
         new = [path for path in now if path not in self._tree]
         ignored = await self._repository.ignored(self.base, new, _RUBBISH)
@@ -75,6 +78,14 @@ class Workspace:
         entry = self._tree.get(path)
         return entry is None or (entry.mode, entry.blob) != (thing.mode, thing.blob)
 
+    def touched(self) -> None:
+        """Said by whoever is at work in it: what stands there is not what was seen any more."""
+        self._touched = True
+
+    def left(self) -> Sight:
+        """What stands there when we leave. Since it was looked at, only somebody else can have been at work in it."""
+        return inventory.seen(self.path, self._seen.things, self._quota) if self._touched else self._seen
+
     async def _altered(self, path: str, thing: Thing | None) -> Altered:
         entry = self._tree.get(path)
         old = await self._repository.read(entry.blob) if entry and entry.mode in _PLAIN else None
@@ -82,6 +93,25 @@ class Workspace:
             return Altered(path, entry.mode if entry else None, old, None, None)
         new = await asyncio.to_thread(inventory.content, self.path, path, thing.mode)
         return Altered(path, entry.mode if entry else None, old, thing.mode, new)
+
+
+@dataclass(frozen=True)
+class Within:
+    """A sandbox for those who work in one workspace, which is told of it."""
+
+    workspace: Workspace
+    sandbox: Sandbox
+
+    async def prove(self) -> None:
+        """As the sandbox does it."""
+        await self.sandbox.prove()
+
+    async def run(self, workspace: Path, command: Command) -> Ran:
+        """As the sandbox does it, however it ends."""
+        try:
+            return await self.sandbox.run(workspace, command)
+        finally:
+            self.workspace.touched()
 
 
 class Workspaces:
@@ -123,7 +153,7 @@ class Workspaces:
     def _left(self, loop: str, workspace: Workspace) -> None:
         """Remember how it is left, so that what somebody does to it from now on can be told from what we did."""
         try:
-            sight = inventory.seen(workspace.path, workspace._seen.things, self._quota)  # noqa: SLF001 - one module
+            sight = workspace.left()
         except (OSError, TooMuch):
             return  # then all of it counts as somebody else's, and is kept
         self._keep(loop, Kept(workspace.base, sight, time.time()))
