@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from amends.fixer.inventory import Print, Sight, Thing
@@ -36,11 +37,15 @@ class Kept:
 
     def written(self) -> str:
         """As it is kept."""
-        things = self.sight.things
-        modes, blobs, prints = zip(*things.values(), strict=True) if things else ([], [], [])
-        columns = (modes, blobs, *(zip(*prints, strict=True) if things else ([], [], [])))
-        said = {"base": self.base, "used": self.used, "folders": sorted(self.sight.folders), "paths": list(things)}
-        return json.dumps({**said, **dict(zip(_COLUMNS, columns, strict=True))})
+        things = self.sight.things.values()
+        prints = _column(things, 2)
+        columns = [_column(things, 0), _column(things, 1), *(_column(prints, number) for number in range(3))]
+        said = {"base": self.base, "used": self.used, "folders": sorted(self.sight.folders)}
+        return json.dumps({**said, "paths": list(self.sight.things), **dict(zip(_COLUMNS, columns, strict=True))})
+
+
+def _column(rows: Iterable[Any], number: int) -> list[Any]:
+    return list(map(itemgetter(number), rows))
 
 
 def _things(
