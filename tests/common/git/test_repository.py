@@ -131,6 +131,19 @@ def test_inv_42_what_does_not_come_after_the_base_is_not_pushed(scene: Scene, ou
     assert isinstance(asyncio.run(push()), Rejected)
 
 
+def test_a_commit_comes_after_its_parents_and_those_before_them_and_nothing_else(
+    scene: Scene, ours: Repository, remote: Remote
+) -> None:
+    async def look() -> list[bool]:
+        base = await fetched(ours, remote)
+        first = await fixed(ours, base)
+        other = await ours.commit([], f"{base}^{{tree}}", "x\n", WE)
+        last = await committed(ours, first, [Edit("b", "100644", await ours.write(b"b"))])
+        return [await ours.is_ancestor(old, last) for old in (first, base, last, other)]
+
+    assert asyncio.run(look()) == [True, True, True, False]
+
+
 def test_a_protected_branch_says_why(scene: Scene, ours: Repository, remote: Remote) -> None:
     async def push() -> object:
         base = await fetched(ours, remote)

@@ -20,6 +20,7 @@ from amends.common.effects import effect
 
 STRANGE = "000000"  # the mode of what git has no mode for
 LINK = "120000"
+_NO_FILES = frozenset((LINK, STRANGE))
 _DEEPEST = 120
 _RACY = 100_000_000  # what was touched this long before we looked, in ns, may have been touched again since
 _GIT = {".git", "git~1"}
@@ -149,7 +150,7 @@ def content(root: Path, path: str, mode: str) -> bytes:
 def remove(root: Path, sight: Sight, wanted: Mapping[str, str]) -> None:
     """Take away what stands there and is not wanted; what is left are plain files in plain folders, and no links."""
     for path, thing in sight.things.items():
-        if thing.mode in {LINK, STRANGE} or path not in wanted:
+        if thing.mode in _NO_FILES or path not in wanted:
             target = root / path
             with effect("remove", target):
                 if target.is_dir() and not target.is_symlink():

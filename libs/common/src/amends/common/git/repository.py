@@ -45,7 +45,12 @@ class Repository:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._forget()
+
+    def _forget(self) -> None:
+        """What is remembered would be true for ever, if what it is about stayed here."""
         self._tree: tuple[str, Mapping[str, Entry]] = "", {}
+        self._made: tuple[str, Sequence[str]] = "", ()
 
     # --- the folder --------------------------------------------------------------------------------------------------
 
@@ -66,7 +71,7 @@ class Repository:
             await asyncio.to_thread(shutil.rmtree, broken, ignore_errors=True)
             with effect("rename", broken):
                 await asyncio.to_thread(os.replace, self.folder, broken)
-            self._tree = "", {}
+            self._forget()
             (broken / "why.txt").write_text(f"{why[:1000]}\n", encoding="utf-8")
         await self.ensure()
 
@@ -196,6 +201,9 @@ class Repository:
 
     async def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `new` holds everything that `old` has."""
+        made, parents = self._made
+        if new == made and old in parents:
+            return True
         done = await self._git("merge-base", "--is-ancestor", old, new, expected=(0, 1))
         return done.code == 0
 
@@ -281,7 +289,9 @@ class Repository:
         people = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in said.items()}
         options = [part for parent in parents for part in ("-p", parent)]
         done = await self._git("commit-tree", *options, tree, data=message.encode(), environment=people)
-        return done.out.decode("ascii").strip()
+        sha = done.out.decode("ascii").strip()
+        self._made = sha, [parent for parent in parents if _SHA.fullmatch(parent)]
+        return sha
 
     async def name(self, ref: str, sha: str) -> None:
         """Let a ref of ours name a commit, so that nothing lets go of it."""
