@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha1
 from pathlib import Path
@@ -147,7 +147,7 @@ def content(root: Path, path: str, mode: str) -> bytes:
         os.close(folder)
 
 
-def remove(root: Path, sight: Sight, wanted: Mapping[str, str]) -> None:
+def remove(root: Path, sight: Sight, wanted: Collection[str]) -> None:
     """Take away what stands there and is not wanted; what is left are plain files in plain folders, and no links."""
     for path, thing in sight.things.items():
         if thing.mode in _NO_FILES or path not in wanted:

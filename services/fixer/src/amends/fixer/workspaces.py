@@ -70,13 +70,9 @@ class Workspace:
         now = {path: thing for path, thing in self._seen.things.items() if path != ".git"}
         new = [path for path in now if path not in self._tree]
         ignored = await self._repository.ignored(self.base, new, _RUBBISH)
-        differing = [path for path, thing in now.items() if path not in ignored and self._differs(path, thing)]
+        differing = [path for path, thing in now.items() if thing[:2] != self._tree.get(path) and path not in ignored]
         gone = [path for path, entry in self._tree.items() if path not in now and _is_shown(path, entry)]
         return [await self._altered(path, now.get(path)) for path in sorted([*differing, *gone])]
-
-    def _differs(self, path: str, thing: Thing) -> bool:
-        entry = self._tree.get(path)
-        return entry is None or (entry.mode, entry.blob) != (thing.mode, thing.blob)
 
     def touched(self) -> None:
         """Said by whoever is at work in it: what stands there is not what was seen any more."""
@@ -216,14 +212,14 @@ class Workspaces:
         wanted = {name: entry for name, entry in tree.items() if _is_shown(name, entry)}
         if len(wanted) > self._quota.files:
             raise TooMuch(f"the repository has {len(wanted)} files, at most {self._quota.files} are taken")
-        await asyncio.to_thread(inventory.remove, path, now, {name: entry.mode for name, entry in wanted.items()})
+        await asyncio.to_thread(inventory.remove, path, now, wanted)
+        things = {name: thing for name, thing in now.things.items() if thing[:2] == wanted.get(name)}
         missing: dict[str, list[str]] = {}
-        things = {name: thing for name, thing in now.things.items() if name in wanted and thing.mode in _PLAIN}
-        for name, entry in wanted.items():
-            thing = now.things.get(name)
+        for name in [name for name in wanted if name not in things]:
+            entry, thing = wanted[name], now.things.get(name)
             if thing is None or thing.mode not in _PLAIN or thing.blob != entry.blob:
                 missing.setdefault(entry.blob, []).append(name)
-            elif thing.mode != entry.mode:
+            else:
                 things[name] = inventory.set_mode(path, name, thing._replace(mode=entry.mode))
         async with aclosing(repository.contents(missing)) as contents:
             async for blob, content in contents:
@@ -326,4 +322,4 @@ def _is_shown(path: str, entry: Entry) -> bool:
 
 
 def _same(thing: Thing, other: Thing | None) -> bool:
-    return other is not None and (thing.mode, thing.blob) == (other.mode, other.blob)
+    return other is not None and thing[:2] == other[:2]  # what it is, and not what it looks like
