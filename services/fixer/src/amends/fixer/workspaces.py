@@ -31,6 +31,7 @@ from amends.fixer import inventory
 from amends.fixer.inventory import NOTHING, STRANGE, Quota, Sight, Thing, TooMuch
 from amends.fixer.kept import Kept
 from amends.fixer.sandbox import Command, Ran, Sandbox
+from amends.fixer.sources import contents
 
 T = TypeVar("T")
 _PLAIN = {"100644", "100755"}
@@ -72,7 +73,9 @@ class Workspace:
         ignored = await self._repository.ignored(self.base, new, _RUBBISH)
         differing = [path for path, thing in now.items() if thing[:2] != self._tree.get(path) and path not in ignored]
         gone = [path for path, entry in self._tree.items() if path not in now and _is_shown(path, entry)]
-        return [await self._altered(path, now.get(path)) for path in sorted([*differing, *gone])]
+        paths = sorted([*differing, *gone])
+        before = await contents(self._repository, self._tree, paths)
+        return [await self._altered(path, before.get(path), now.get(path)) for path in paths]
 
     def touched(self) -> None:
         """Said by whoever is at work in it: what stands there is not what was seen any more."""
@@ -82,9 +85,8 @@ class Workspace:
         """What stands there when we leave. Since it was looked at, only somebody else can have been at work in it."""
         return inventory.seen(self.path, self._seen.things, self._quota) if self._touched else self._seen
 
-    async def _altered(self, path: str, thing: Thing | None) -> Altered:
+    async def _altered(self, path: str, old: bytes | None, thing: Thing | None) -> Altered:
         entry = self._tree.get(path)
-        old = await self._repository.read(entry.blob) if entry and entry.mode in _PLAIN else None
         if thing is None:
             return Altered(path, entry.mode if entry else None, old, None, None)
         new = await asyncio.to_thread(inventory.content, self.path, path, thing.mode)
@@ -221,8 +223,8 @@ class Workspaces:
                 missing.setdefault(entry.blob, []).append(name)
             else:
                 things[name] = inventory.set_mode(path, name, thing._replace(mode=entry.mode))
-        async with aclosing(repository.contents(missing)) as contents:
-            async for blob, content in contents:
+        async with aclosing(repository.contents(missing)) as read:
+            async for blob, content in read:
                 for name in missing[blob]:
                     things[name] = inventory.put(path, name, wanted[name].mode, content)
         return Sight(things, inventory.folders_of(wanted))
