@@ -15,6 +15,8 @@ from tests.bench.running import Comparison, run
 
 FILES, COMMITS = 5_000, 2_000
 MEMORY = Path("/dev/shm")
+# At least, and what is aimed for: in memory a clone does not pay for what a disk makes of 5,000 new files.
+FASTER = {"disk": (10, 50), "tmpfs": (5, 10)}
 
 
 def places() -> dict[str, Path | None]:
@@ -38,7 +40,7 @@ def git(score: Score, _folder: Path, rounds: int, _seconds: float) -> None:
         for name, seconds in {"amends": ours, **clones}.items():
             row(name, place, f"{median(seconds) * 1_000:.1f}")
         best = median(clones["clone"]) / median(ours)
-        score.at_least(f"clone per cycle / amends, {place}", best, 10, 50 if place == "disk" else None)
+        score.at_least(f"clone per cycle / amends, {place}", best, *FASTER[place])
 
 
 def suggestions(score: Score, folder: Path, rounds: int, _seconds: float) -> None:

@@ -230,6 +230,18 @@ def test_inv_21_nothing_is_left_of_the_token_on_disk(sqlite_book: Book, scene: S
     assert (len(files) > 5, [token for token in tokens if any(token in one for one in files)]) == (True, [])
 
 
+@pytest.mark.parametrize("left", ["token-x", "askpass-x"], ids=["now", "before 2026-11-19"])
+def test_inv_21_what_a_killed_process_left_of_a_token_is_taken_away(scene: Scene, tmp_path: Path, left: str) -> None:
+    async def story() -> list[Path]:
+        repository = await mirrored(scene, tmp_path)
+        (repository.folder / left).mkdir()
+        (repository.folder / left / "header").write_text("s3cret-token")
+        async with repository.locked():
+            return list(repository.folder.glob("*-x"))
+
+    assert asyncio.run(story()) == []
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/a/b.git/c", "http://127.0.0.1:1/a", "http://127.0.0.1:2/a/b.git"])
 def test_inv_21_git_says_the_token_to_one_repository_only(tmp_path: Path, url: str) -> None:
     def said(of: str) -> str:

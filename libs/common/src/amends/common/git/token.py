@@ -18,7 +18,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 USER = "x-access-token"
-_PREFIX = "token-"
+_PREFIX, _FORMER = "token-", "askpass-"
 _HEADER = """[http "{url}"]
 \textraHeader = Authorization: Basic {said}
 """
@@ -70,7 +70,7 @@ def told(folder: Path, remote: Remote) -> Iterator[Sequence[str]]:
 
 def forget(folder: Path) -> None:
     """Remove what a process left here that was killed while it was told a token."""
-    for left in folder.glob(f"{_PREFIX}*"):
+    for left in (*folder.glob(f"{_PREFIX}*"), *folder.glob(f"{_FORMER}*")):
         shutil.rmtree(left, ignore_errors=True)
 
 
