@@ -31,10 +31,11 @@ from amends.doubles.model import Asked, ModelDouble, Uses, calls
 from amends.doubles.model.double import KEY, MODEL
 from amends.doubles.model.script import Says
 from tests.bench.figures import row, title
-from tests.faults.support.processes import Amends, free_port, wait_for
+from tests.faults.support.processes import Amends, wait_for
 from tests.support.fixing import edits, reports, suggests, triages
 from tests.support.gateway import SECRET
 from tests.support.github import LINES
+from tests.support.ports import free_port
 
 OWNERS = 10  # installations: what may be written in an hour is bounded for each
 SECOND = 1_000_000

@@ -18,7 +18,8 @@ from tests.bench.contender import contender, resident
 from tests.bench.environment import peers
 from tests.bench.figures import Score, row, title
 from tests.bench.steps import POSTGRES, SQLITE
-from tests.faults.support.processes import Amends, free_port, page, wait_for
+from tests.faults.support.processes import Amends, page, wait_for
+from tests.support.ports import free_port
 from tests.support.postgres import PrivateServer, private_server
 
 SETTLED = 1.0  # seconds after which the memory is looked at: by then everybody has begun his work

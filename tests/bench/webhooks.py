@@ -17,6 +17,7 @@ from tests.bench.conversation import Measured
 from tests.bench.deliveries import SECRET
 from tests.bench.environment import peers
 from tests.bench.figures import Score, effort, middle, pace, row, title
+from tests.support.ports import free_port
 from tests.support.postgres import private_server
 
 CONNECTIONS = 16
@@ -53,8 +54,7 @@ def _contenders(folder: Path, ports: dict[str, int]) -> Iterator[list[Contender]
     githubkit, dbos = "tests.bench.peers.fastapi_githubkit", "tests.bench.peers.fastapi_dbos"
 
     def port(name: str) -> str:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            ports[name] = free.getsockname()[1]
+        ports[name] = free_port()
         return str(ports[name])
 
     with private_server(fsync=True) as server, ExitStack() as running:

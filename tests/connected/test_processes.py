@@ -13,9 +13,10 @@ import psutil
 import pytest
 
 from tests.faults.support.installation import SETTINGS
-from tests.faults.support.processes import AMENDS, Amends, Process, free_port, page, remember_children, wait_for
+from tests.faults.support.processes import AMENDS, Amends, Process, page, remember_children, wait_for
 from tests.support.github import Scene
 from tests.support.nats import NatsServer
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.connected
 USAGE, UNREACHABLE = 2, 3

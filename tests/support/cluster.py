@@ -9,8 +9,8 @@ from pathlib import Path
 
 from amends.common.bus.users import configuration
 from amends.common.events import EVERYONE
-from tests.faults.support.processes import free_port
 from tests.support.nats import NatsServer
+from tests.support.ports import free_port
 
 OPERATOR = "operator"
 SIZE = 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,7 @@ import httpx
 import pytest
 
 from tests.support.others import EMULATE, MISSING, NODE
+from tests.support.ports import free_port
 
 
 class Workspace:
@@ -57,8 +57,7 @@ def emulated_github(seed: str) -> Iterator[str]:
 def _started(service: str, seed: str = "") -> Iterator[str]:
     if MISSING:
         pytest.skip(f"emulate is {MISSING}")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     command = [str(NODE), str(EMULATE), "start", "-s", service, "-p", str(port)]
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("wb") as log:
         if seed:

@@ -19,6 +19,7 @@ from amends.common.bus.embedded import command
 from amends.common.bus.link import Link
 from amends.common.bus.users import configuration
 from amends.common.events import EVERYONE
+from tests.support.ports import free_port
 
 
 class NatsServer:
@@ -27,7 +28,7 @@ class NatsServer:
     def __init__(self, folder: Path, config: Path | None = None) -> None:
         self.store = folder / "jetstream"
         self.config = config
-        self.port = -1
+        self.port = free_port()
         self._earlier = folder / "earlier"
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword
 
 from tests.support.certificates import certificate
+from tests.support.ports import free_port
 
 USER, PASSWORD = "amends", "canary-of-a-password"
 
@@ -52,8 +52,7 @@ def postbox(folder: Path) -> Iterator[Postbox]:
     shown, kept = certificate(folder)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(shown, kept)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        box = Postbox(taken.getsockname()[1], shown)
+    box = Postbox(free_port(), shown)
     controller = Controller(
         box, hostname="127.0.0.1", port=box.port, tls_context=context, require_starttls=True, auth_required=True,
         auth_require_tls=True, authenticator=box.authenticated,

@@ -6,7 +6,6 @@ import ctypes
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -127,13 +126,6 @@ class Amends(Process):
         found = re.search(r"(?<=metrics )http://127\.0\.0\.1:\d+", self.said())
         assert found is not None
         return found[0]
-
-
-def free_port() -> int:
-    """A port that nobody has now."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def page(url: str) -> tuple[int, str]:
