@@ -166,19 +166,15 @@ class Batch:
 
     def _compare(self, names: list[str]) -> None:
         """Take those from the cache that are stored as we know them, and read the others."""
-        versions = self.tx.versions(names)
-        stale = []
-        for name in names:
-            version, stuck = versions.get(name, (0, ""))
-            cached = self.cache.get(name)
-            if cached and (cached.version, cached.stuck) == (version, stuck):
-                self._take(name, cached)
-            elif version:
-                stale.append(name)
-            else:
-                self.held[name] = Held(Loop(name))
-        for name, stored in (self.tx.stored(stale) if stale else {}).items():
-            self.held[name] = self._read(stored, name)
+        cached = {name: self.cache[name] for name in names if name in self.cache}
+        versions = self.tx.versions(list(cached)) if cached else {}
+        fresh = {name for name, held in cached.items() if versions.get(name) == (held.version, held.stuck)}
+        for name in fresh:
+            self._take(name, cached[name])
+        unread = [name for name in names if name not in fresh]
+        stored = self.tx.stored(unread) if unread else {}
+        for name in unread:
+            self.held[name] = self._read(stored[name], name) if name in stored else Held(Loop(name))
 
     def _take(self, name: str, cached: Held) -> None:
         self.held[name] = cached
