@@ -22,7 +22,8 @@ from amends.common.events import (
 from amends.common.identity import About
 from amends.common.loop import Loop
 from amends.common.policy import BudgetOverrides, Policy
-from amends.evaluator.batch import CODE, MAX_DECISIONS, Said
+from amends.evaluator.batch import MAX_DECISIONS, Said
+from amends.evaluator.code import CODE
 from tests.support.book import Book, broken, fired, rebuilt, reported
 from tests.support.facts import (
     HEAD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amends.common.log import Log
 from amends.evaluator.audit import audit
-from amends.evaluator.batch import CODE
+from amends.evaluator.code import CODE
 from amends.evaluator.refresh import refresh
 from amends.evaluator.writer import Writer
 from tests.support.scribe import scribe, tell_of_a_cycle

@@ -25,7 +25,8 @@ from amends.common.policy import Policy
 from amends.common.standing import policy_for
 from amends.common.state import load
 from amends.evaluator.admission import may
-from amends.evaluator.batch import CODE, Batch, Held, Said
+from amends.evaluator.batch import Batch, Held, Said
+from amends.evaluator.code import CODE
 from amends.evaluator.decider import Decisions, decide
 from amends.evaluator.migrate import migrate
 from amends.evaluator.projections import project

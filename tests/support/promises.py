@@ -25,7 +25,7 @@ from amends.common.identity import INSTALLATION, policy_loop
 from amends.common.loop import DAY, Loop, Phase, evolve
 from amends.common.policy import Policy
 from amends.common.standing import counting, obstacles, policy_for, timers, waits
-from amends.evaluator.batch import CODE
+from amends.evaluator.code import CODE
 from amends.evaluator.decider import decide
 from tests.support.facts import PANEL
 from tests.support.forge import Pull, Said, Talk

@@ -51,7 +51,8 @@ from amends.common.identity import INSTALLATION, About
 from amends.common.log import OutstandingRow
 from amends.common.loop import TRUSTED
 from amends.common.policy import Overrides, Policy
-from amends.evaluator.batch import CODE, Said
+from amends.evaluator.batch import Said
+from amends.evaluator.code import CODE
 from tests.support.acts import ACTS, PERMISSIONS, Choice
 from tests.support.book import Book, broken, fired
 from tests.support.facts import ANNA, EVE, MARIA, PANEL, ROBOT

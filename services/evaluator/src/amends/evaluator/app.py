@@ -30,8 +30,8 @@ from amends.common.ops import Ops
 from amends.common.patience import report_until_answered
 from amends.common.policy import Overrides
 from amends.common.settings import Settings
-from amends.evaluator.batch import CODE
 from amends.evaluator.clock import Clock
+from amends.evaluator.code import CODE
 from amends.evaluator.desk import Desk
 from amends.evaluator.migrate import migrate
 from amends.evaluator.recorder import LocalRecorder, Recorder

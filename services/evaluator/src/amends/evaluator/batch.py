@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import version as installed
 from itertools import count
 from typing import NamedTuple
 
@@ -24,12 +23,12 @@ from amends.common.rows import Head, Stored
 from amends.common.standing import policy_for
 from amends.common.state import caught_up, load
 from amends.evaluator.admission import Fleet, admitted, admitted_while_stuck, held_by_another
+from amends.evaluator.code import CODE
 from amends.evaluator.decider import Decisions, alarm, decide
 from amends.evaluator.projections import UNSAVED, Projection, project
 from amends.evaluator.writer import Tx
 
 log = logging.getLogger(__name__)
-CODE = installed("amends-evaluator")
 MAX_DECISIONS = 16
 END_OF_TIME = 2**62
 OPERATOR = ("evaluator", "operator")  # a human had a wait cut short

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from amends.common.envelope import VOCABULARY
 from amends.common.log import Log
 from amends.evaluator.audit import events
-from amends.evaluator.batch import CODE
+from amends.evaluator.code import CODE
 from amends.evaluator.replay import Rebuilt
 from amends.evaluator.writer import Tx, Writer
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from amends.common.envelope import VOCABULARY, Row, event_of
 from amends.common.log import Head, Log
 from amends.evaluator.audit import events
-from amends.evaluator.batch import CODE, blobs_of
+from amends.evaluator.batch import blobs_of
+from amends.evaluator.code import CODE
 from amends.evaluator.refresh import store
 from amends.evaluator.replay import Rebuilt
 from amends.evaluator.tail import Mirror, NoTailError, tail
