@@ -1,5 +1,7 @@
 """Verdicts: each version of an item ends in exactly one, and what comes meanwhile is the next cycle's."""
 
+import pytest
+
 from amends.common.events import AnyFact, CommentEdited, CycleFinished, Escalated, FixRequested, Judgement
 from tests.support.facts import (
     EVE,
@@ -7,11 +9,13 @@ from tests.support.facts import (
     NEXT,
     TOM,
     approved,
+    aside,
     believed,
     command,
     comment,
     commented,
     edited,
+    failed,
     fetched,
     item,
     looked_at,
@@ -206,6 +210,30 @@ def test_other_items_go_on_while_a_question_is_open() -> None:
     story.when(fetched(item("thread/5"), item("thread/8"), n=2), started(n=2), prepared(verdict("thread/8"), n=2))
     story.when(pushed(2, NEXT)).then("push.requested 2/1", "resolve.requested", "cycle.finished 2 pushed used")
     assert story.status == "needs_human"
+
+
+def beside_a_question(word: AnyFact, *, early: bool = False) -> Telling:
+    """While the fixer works on what Tom wants, this is said about his question to Maria; or even before he begins."""
+    story = fixing(MANY_CYCLES).when(only_answered(verdict(judgement="needs_human")), *believed(rejected(4, TOM)))
+    collected = (fetched(item(), item("review/4", by=TOM), n=2), started(n=2))
+    return story.after(30).when(*((word, *collected) if early else (*collected, word))).so_far()
+
+
+WORDS = [aside(text="the second"), command("retry"), command("refine", text="the second"), command("reset")]
+opens_it_again = pytest.mark.parametrize("word", WORDS, ids=["an answer", "retry", "refine", "reset"])
+
+
+@opens_it_again
+@pytest.mark.parametrize("early", [True, False])
+def test_a_question_that_is_opened_again_during_a_cycle_is_the_next_ones(word: AnyFact, *, early: bool) -> None:
+    story = beside_a_question(word, early=early).when(only_answered(verdict("review/4", "answered"), n=2))
+    story.then("cycle.finished 2 answered used").after(30).then("fix.requested 3/1")
+
+
+@opens_it_again
+def test_nor_is_it_put_aside_with_what_that_cycle_failed_at(word: AnyFact) -> None:
+    story = beside_a_question(word).when(failed("checks_failed", n=2))
+    assert [verdict.item for verdict in story.last(CycleFinished).verdicts] == ["review/4"]
 
 
 # --- review.requested ----------------------------------------------------------------------------------------------

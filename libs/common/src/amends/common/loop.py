@@ -31,6 +31,7 @@ from amends.common.events import (
     ChecksCounted,
     ChecksFinished,
     ChecksRequested,
+    Closed,
     Collected,
     CommandAccepted,
     CommandGiven,
@@ -250,13 +251,17 @@ class Push:
 
 @frozen
 class Cycle:
-    """The running cycle. `tries` are its attempts that failed by their own fault, `outage` since when others fail."""
+    """The running cycle. `tries` are its attempts that failed by their own fault, `outage` since when others fail.
+
+    What is `closed` had its verdict when it was asked for: nobody reads it again, whatever is said about it meanwhile.
+    """
 
     rules: Policy
     scope: Scope
     head: str
     rejecting: tuple[str, ...]
     requested: Mark
+    closed: tuple[Closed, ...] = ()
     fetched: Mark | None = None
     claim: Claim | None = None
     prepared: Prepared | None = None
@@ -740,7 +745,7 @@ def _requested(loop: Loop, fact: FixRequested, mark: Mark) -> Loop:
         else item
         for id_, item in loop.items.items()
     }
-    cycle = Cycle(fact.rules, fact.scope, fact.head, fact.rejecting, mark)
+    cycle = Cycle(fact.rules, fact.scope, fact.head, fact.rejecting, mark, fact.closed)
     if loop.cycle and fact.k > 1:
         old = loop.cycle
         cycle = replace(cycle, tries=old.tries + (old.failed is None), outage=old.outage, outages=old.outages)

@@ -217,8 +217,16 @@ def _is_answer(loop: Loop, policy: Policy, id_: str) -> bool:
 
 
 def work(loop: Loop, policy: Policy, scope: str) -> dict[str, Item]:
-    """What a cycle has collected and has to give a verdict on. What came since then is the next cycle's."""
-    return {id_: item for id_, item in counting(loop, policy, scope).items() if unjudged(loop, policy, item)}
+    """What a cycle has collected and has to give a verdict on. What came since then is the next cycle's.
+
+    So is what was closed when it was asked for and has been opened again since: the fixer was not shown it.
+    """
+    closed = {(one.item, one.version) for one in loop.cycle.closed} if loop.cycle else set()
+    return {
+        id_: item
+        for id_, item in counting(loop, policy, scope).items()
+        if unjudged(loop, policy, item) and (id_, item.version) not in closed
+    }
 
 
 def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> bool:
