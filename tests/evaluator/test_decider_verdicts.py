@@ -236,6 +236,17 @@ def test_nor_is_it_put_aside_with_what_that_cycle_failed_at(word: AnyFact) -> No
     assert [verdict.item for verdict in story.last(CycleFinished).verdicts] == ["review/4"]
 
 
+def test_an_answer_that_was_collected_without_its_question_is_the_next_cycles_too() -> None:
+    question = verdict(judgement="needs_human").model_copy(update={"reason": "which?"})
+    answer = aside(text="the second")
+    story = fixing(MANY_CYCLES).when(only_answered(question), *believed(rejected(4, TOM))).after(30).when(answer)
+    found = item(), item("review/4", by=TOM), item("comment/8", "the second")
+    story.when(fetched(*found, n=2, seen=looked_at(answer)), started(n=2)).so_far()
+    verdicts = verdict("review/4", "answered"), verdict("comment/8", "declined", "the second")
+    story.when(only_answered(*verdicts, n=2)).then("cycle.finished 2 answered used").after(30)
+    assert [asked.answers for asked in story.last(FixRequested).questions] == [("comment/8",)]
+
+
 # --- review.requested ----------------------------------------------------------------------------------------------
 
 

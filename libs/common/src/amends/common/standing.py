@@ -217,16 +217,26 @@ def _is_answer(loop: Loop, policy: Policy, id_: str) -> bool:
 
 
 def work(loop: Loop, policy: Policy, scope: str) -> dict[str, Item]:
-    """What a cycle has collected and has to give a verdict on. What came since then is the next cycle's.
-
-    So is what was closed when it was asked for and has been opened again since: the fixer was not shown it.
-    """
-    closed = {(one.item, one.version) for one in loop.cycle.closed} if loop.cycle else set()
+    """What a cycle has collected and has to give a verdict on. What came since then is the next cycle's."""
+    later = postponed(loop, policy)
     return {
         id_: item
         for id_, item in counting(loop, policy, scope).items()
-        if unjudged(loop, policy, item) and (id_, item.version) not in closed
+        if unjudged(loop, policy, item) and id_ not in later
     }
+
+
+def postponed(loop: Loop, policy: Policy) -> set[str]:
+    """What was collected and is the next cycle's all the same.
+
+    What was closed when this one was asked for and has been opened again since: its words went to no fixer. And a
+    human's answer to it, which means nothing without the question.
+    """
+    closed = {(one.item, one.version) for one in loop.cycle.closed} if loop.cycle else set()
+    opened = {
+        id_: item for id_, item in loop.items.items() if (id_, item.version) in closed and unjudged(loop, policy, item)
+    }
+    return set(opened).union(*(answers(loop, policy, item) for item in opened.values()))
 
 
 def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> bool:

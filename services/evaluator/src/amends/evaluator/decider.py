@@ -62,6 +62,7 @@ from amends.common.standing import (
     counting,
     news,
     obstacles,
+    postponed,
     questions,
     rejections,
     trusted,
@@ -385,10 +386,10 @@ def _pushed(loop: Loop, policy: Policy) -> Decisions:
 
 def _final(loop: Loop, policy: Policy, given: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
     """The verdicts on versions that were collected; a version that is no longer the latest is superseded."""
-    final = {}
+    final, later = {}, postponed(loop, policy)
     for verdict in given:
         item = loop.items.get(verdict.item)
-        if item is None or item.version != verdict.version:
+        if item is None or item.version != verdict.version or verdict.item in later:
             continue
         if item.verdicts.get(item.version) not in UNJUDGED and not answers(loop, policy, item):
             continue
