@@ -143,6 +143,21 @@ def test_what_failed_attempts_cost_counts_too() -> None:
     story.then("escalated limits")
 
 
+@pytest.mark.parametrize("reason", ["model_overloaded", "crashed", "moved"])
+def test_a_budget_that_is_used_up_by_failed_attempts_stops_the_next_attempt(reason: str) -> None:
+    usage = Usage(usd_micro=1_900_000)
+    story = fixing(Overrides(budget=BudgetOverrides(usd=3.0))).when(failed(reason, usage=usage)).after(60)
+    story.then("fix.requested 1/2").when(fetched(item(), k=2), started(k=2), failed(reason, k=2, usage=usage))
+    story.after(120).then("cycle.finished 1 failed limits used", "escalated limits")
+    assert story.last(Escalated).detail == "3.8 of 3 dollars"
+
+
+def test_a_budget_that_is_used_up_by_what_a_pause_cut_off_stops_the_next_attempt() -> None:
+    story = fixing(ONE_TURN).when(command("pause"), failed("cancelled", usage=Usage(turns=1))).so_far()
+    story.when(command("resume"))
+    assert story.decided[2:] == ["cycle.finished 1 failed limits used", "escalated limits"]
+
+
 def test_a_raised_budget_and_a_retry_go_on() -> None:
     story = fixing(ONE_TURN).when(prepared(), pushed(), *believed(rejected(4))).after(30).so_far()
     story.when(policy_changed(budget={"turns": 9}), command("retry")).after(30)

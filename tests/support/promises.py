@@ -85,6 +85,8 @@ def check_limits(rows: Sequence[Row]) -> None:
 
 
 def _check_attempt(fact: FixRequested, before: Loop) -> None:
+    assert before.spent.turns < fact.rules.budget.turns
+    assert before.spent.usd_micro < fact.rules.budget.usd * SECOND
     if fact.k > 1:
         assert (fact.n, fact.k) == (before.n, before.k + 1)
         assert before.cycle is not None

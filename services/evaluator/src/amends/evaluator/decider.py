@@ -264,15 +264,20 @@ def _waited_out(loop: Loop, policy: Policy, cycle: Cycle, failed: Failed) -> Dec
 
 
 def _next_attempt(loop: Loop, policy: Policy) -> Decisions:
-    """Begin again, unless something has come to hinder it: then the cycle ends here, without being held against it."""
+    """Begin again, unless something has come to hinder it: then the cycle ends here, without being held against it.
+
+    What its attempts have cost is: however innocently each of them failed, together they stay within the budget.
+    """
     if policy.fixing_off:
         return []
     if hindering := obstacles(loop, policy):
         return [_cancelled(loop, hindering[0].name)]
+    if loop.cycle and (spent := _overspent(loop, tightest(loop.cycle.rules, policy))):
+        return _given_up(loop, policy, Failure.LIMITS, used=True, detail=spent)
     return [_requested(loop, policy, loop.k + 1)]
 
 
-def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisions:
+def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool, detail: str = "") -> Decisions:
     cycle = loop.cycle
     collected = work(loop, tightest(cycle.rules, policy), cycle.scope) if cycle and cycle.fetched else {}
     put_aside = tuple(
@@ -283,7 +288,7 @@ def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool) -> Decisio
     finished = CycleFinished(n=loop.n, outcome="failed", used=used, reason=reason, verdicts=verdicts)
     failed = cycle.failed if cycle else None
     said = failed if failed and failed.reason == reason else None
-    escalated = _escalation(loop, f"cycle/{loop.n}", reason, said.detail if said else "")
+    escalated = _escalation(loop, f"cycle/{loop.n}", reason, said.detail if said else detail)
     update = {"history": remembered(loop, finished), "patch": said.patch if said else None}
     return [finished, escalated.model_copy(update=update)]
 
