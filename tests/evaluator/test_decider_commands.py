@@ -31,7 +31,7 @@ from tests.support.facts import (
     started,
     verdict,
 )
-from tests.support.given import Telling, awaiting_review, collecting, fixing, given, pushing, settling
+from tests.support.given import MOST, Telling, awaiting_review, collecting, fixing, given, pushing, settling
 from tests.support.policies import ONE_CYCLE, ONLY_TOM, THREADS
 
 
@@ -298,6 +298,12 @@ def test_the_same_command_twice_is_one_command() -> None:
 def test_a_command_before_the_pull_request_was_seen_waits_for_it() -> None:
     story = Telling().when(command("fix")).so_far().then()
     story.when(observed()).then("command.refused fix not_here")
+
+
+def test_a_crowd_of_commands_before_the_pull_request_was_seen_is_answered_a_few_at_a_time() -> None:
+    story = Telling().when(*(command("help", id_=f"help-{number}") for number in range(30))).when(observed())
+    assert 0 < len(story.decided) < MOST
+    assert story.after(0).decided == ["command.accepted help"] * 30
 
 
 def test_where_amends_is_not_enabled_commands_are_refused_and_explained() -> None:

@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from amends.common.events import AnyFact, CommandName, PushRequested
+from amends.common.events import AnyFact, Author, CommandGiven, CommandName, PushRequested
+from amends.common.policy import Overrides
 from tests.support.facts import (
     EVE,
     NEXT,
+    ROBOT,
     TOM,
     approved,
     believed,
@@ -26,7 +28,7 @@ from tests.support.facts import (
     started,
 )
 from tests.support.given import MOST, Telling, again, awaiting_review, collecting, fixing, given, pushing, settling
-from tests.support.policies import MANY_CYCLES
+from tests.support.policies import ANYONE, MANY_CYCLES, ONLY_TOM
 
 RESUMED = ("command.accepted resume", "loop.resumed")
 
@@ -198,6 +200,28 @@ def test_of_a_crowd_that_turns_out_to_be_believed_no_more_is_done_than_can_be_de
     assert story.decided[:2] == list(RESUMED)
 
 
+def crowd(by: Author, number: int = 30) -> list[CommandGiven]:
+    """So many commands, one comment each."""
+    return [command("skip", by=by, id_=f"crowd-{one}") for one in range(number)]
+
+
+def answered(story: Telling) -> int:
+    """How many commands were accepted or refused."""
+    return sum(line.startswith(("command.accepted skip", "command.refused skip")) for line in story.decided)
+
+
+@pytest.mark.parametrize(
+    ("policy", "by"),
+    [(ONLY_TOM, EVE), (ANYONE, EVE), (None, ROBOT)],
+    ids=["not on the list", "anyone", "an unlisted bot"],
+)
+def test_a_crowd_that_nobody_has_to_look_up_is_answered_a_few_at_a_time(policy: Overrides | None, by: Author) -> None:
+    story = paused(given(policy=policy)).when(*crowd(by), command("resume"))
+    assert answered(story) < MOST
+    assert answered(story.after(0)) == 30
+    assert story.loop.commands == {}
+
+
 def test_pausing_comes_before_every_other_command_that_waits() -> None:
     story = given(command("stop", by=TOM), command("pause", by=TOM)).when(checked(command("pause", by=TOM)))
     story.then("command.accepted pause", "loop.paused").when(checked(command("stop", by=TOM))).then()
@@ -218,6 +242,22 @@ def test_what_settled_under_the_kill_switch_starts_when_it_is_lifted() -> None:
 def test_a_commands_turn_comes_when_the_kill_switch_is_lifted() -> None:
     story = settling().installation(command("pause")).when(command("stop")).so_far()
     lifted(story).then(*RESUMED, "command.accepted stop", "loop.finished stopped")
+
+
+def test_a_crowd_under_the_kill_switch_is_answered_a_few_at_a_time_when_it_is_lifted() -> None:
+    story = given().installation(command("pause")).when(*crowd(EVE))
+    story.when(*(checked(one, "none") for one in crowd(EVE))).so_far()
+    assert answered(lifted(story)) < MOST
+    assert answered(story.after(0)) == 30
+
+
+def test_what_nobody_was_told_for_hours_under_the_kill_switch_is_asked_for_again_one_by_one_afterwards() -> None:
+    story = awaiting_review(MANY_CYCLES)
+    for review in range(4, 11):
+        again(story, review)
+    story.when(command("pause"), command("resume"))
+    lifted(story.installation(command("pause")).so_far().after(2 * 3_600).then()).then(*RESUMED)
+    assert len(story.after(1).decided) > MOST
 
 
 def test_an_approval_under_the_kill_switch_finishes_the_loop_when_it_is_lifted() -> None:

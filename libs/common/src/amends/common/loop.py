@@ -315,10 +315,14 @@ class Spent:
 
 @frozen
 class Loop:
-    """One change on its way to being accepted (or, for two kinds, where settings live)."""
+    """One change on its way to being accepted (or, for two kinds, where settings live).
+
+    `turn` is the version of the last fact that was reported: what follows it was decided on it.
+    """
 
     id: str
     version: int = 0
+    turn: int = 0
     pos: int = 0
     time: int = 0
     opened: bool = False
@@ -389,7 +393,8 @@ def evolve(loop: Loop, event: Event) -> Loop:
 
 def told(own: Loop, fact: AnyFact, mark: Mark) -> Loop:
     """The caller's own loop, changed in place into the one after this fact, which stands there in the log."""
-    own = changed(own, version=mark.version, pos=mark.pos, time=mark.time)
+    turn = mark.version if fact.by else own.turn
+    own = changed(own, version=mark.version, turn=turn, pos=mark.pos, time=mark.time)
     if type(fact) in SNAPSHOTS:
         own = _numbered(own, fact, mark)
     own = MEANING[type(fact)](own, fact, mark)

@@ -140,6 +140,17 @@ def approvals(loop: Loop, policy: Policy) -> list[Review]:
     ]
 
 
+def heard(loop: Loop, policy: Policy) -> dict[str, Command]:
+    """The commands that can be accepted or refused now: what their authors may do is known, or does not matter."""
+    if loop.pull is None or loop.paused or policy.killed:
+        return {}
+    return {
+        key: command
+        for key, command in loop.commands.items()
+        if trusted(policy, command.author, command.permission) is not None
+    }
+
+
 # --- what counts ---------------------------------------------------------------------------------------------------
 
 
@@ -407,13 +418,15 @@ _AT_WORK = {
 def timers(loop: Loop, policy: Policy) -> list[Timer]:
     """Every wait of the loop. A timer that is moved gets a new generation, so an old one firing late means nothing."""
     found: list[Timer] = []
+    if loop.commands and heard(loop, policy):  # more than can be decided at once
+        found.append(Timer("commands", loop.turn, loop.time, deadline=False))
     if (opening := window(loop, policy)) and not opening.over(loop.settled):
         found.append(Timer(opening.name, opening.generation, opening.due, deadline=False))
     if loop.cycle and not loop.closed:
         found += _cycle_timers(loop, policy)
     told = policy.waits.tell_seconds * SECOND
     for pos, ask in loop.asks.items():
-        if not (ask.overdue or loop.paused):  # else all would be asked again at once, at the resume
+        if not (ask.overdue or loop.paused or policy.killed):  # else all would be asked again at once, at the resume
             found.append(Timer(f"tell/{pos}", ask.mark.version, ask.mark.time + told, deadline=True))
     if not loop.closed:
         found += _author_timers(loop, policy)

@@ -60,6 +60,7 @@ from amends.common.standing import (
     answers,
     approvals,
     counting,
+    heard,
     news,
     obstacles,
     postponed,
@@ -90,6 +91,7 @@ MAX_NAMES = 32 * 1024
 LONGEST_WORD = 100  # of what somebody took for a command
 FEW = 3  # findings on lines of the loop's own, below which nothing can be said about chasing them
 MOST_ANSWERS = 20
+MOST_AT_ONCE = 8  # decisions of one turn after which no further command is looked at
 
 
 def decide(loop: Loop, policy: Policy) -> Decisions:
@@ -157,16 +159,14 @@ def _believed(policy: Policy, command: Command) -> bool | None:
 
 
 def _commands(loop: Loop, policy: Policy) -> Decisions:
-    pausing = [(key, command) for key, command in loop.commands.items() if command.name == "pause"]
-    others = [(key, command) for key, command in loop.commands.items() if command.name != "pause"]
-    for key, command in (*pausing, *others):
-        match _believed(policy, command):
-            case None:
-                continue
-            case False:
-                return [CommandRefused(of=key, name=command.name, reason="untrusted")]
-            case True:
-                return _obeyed(loop, policy, key, command)
+    """Pausing first. Of a crowd that waited for a resume or for the pull request, the rest has its turn right after."""
+    if not loop.commands or loop.version - loop.turn >= MOST_AT_ONCE:
+        return []
+    waiting = heard(loop, policy)
+    for key, command in sorted(waiting.items(), key=lambda one: one[1].name != "pause"):
+        if _believed(policy, command):
+            return _obeyed(loop, policy, key, command)
+        return [CommandRefused(of=key, name=command.name, reason="untrusted")]
     return []
 
 
