@@ -2,7 +2,7 @@
 
 import pytest
 
-from amends.common.events import AnyFact, Author, Finding
+from amends.common.events import AnyFact, Author, Finding, PolicyChanged
 from amends.common.policy import Overrides
 from tests.support.facts import (
     EVE,
@@ -25,6 +25,7 @@ from tests.support.facts import (
     deleted,
     dismissed,
     edited,
+    failed,
     fetched,
     item,
     looked_at,
@@ -311,3 +312,19 @@ def test_reviewers_that_were_widened_hold_from_the_next_cycle() -> None:
     story = settling(ONLY_TOM).when(*believed(rejected(4, TOM))).after(30).so_far()
     story.when(policy_changed(reviewers="write"), fetched(item(by=MARIA))).then("cycle.finished 1 nothing_to_do")
     story.after(30).then("fix.requested 2/1")
+
+
+def test_more_attempts_are_allowed_from_the_next_cycle() -> None:
+    story = fixing(Overrides(max_attempts=1)).when(policy_changed(max_attempts=9), failed("crashed"))
+    story.then("cycle.finished 1 failed fixer_crashing", "escalated fixer_crashing")
+
+
+@pytest.mark.parametrize("change", [policy_changed(max_attempts=1), policy_changed(worktree_missing="fail")])
+def test_fewer_attempts_are_allowed_at_once(change: PolicyChanged) -> None:
+    story = fixing().when(change, failed("workspace_lost"))
+    assert story.decided[0].startswith("cycle.finished 1 failed")
+
+
+def test_more_attempts_do_not_help_a_fix_under_which_the_head_moves_either() -> None:
+    story = fixing(Overrides(max_attempts=1)).when(policy_changed(max_attempts=9), observed(1, head=NEXT), prepared())
+    story.then("cycle.finished 1 failed head_moving", "escalated head_moving")

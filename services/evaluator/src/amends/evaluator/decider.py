@@ -235,12 +235,12 @@ def _failed(loop: Loop, policy: Policy) -> Decisions:
     cycle = loop.cycle
     if cycle is None or cycle.failed is None or cycle.pushed:
         return []
-    reason = cycle.failed.reason
+    reason, rules = cycle.failed.reason, tightest(cycle.rules, policy)
     if reason in OUTAGES | MODEL_OFF:
         return _waited_out(loop, policy, cycle, cycle.failed)
-    if reason is Failure.WORKSPACE_LOST and cycle.rules.worktree_missing == "fail":
+    if reason is Failure.WORKSPACE_LOST and rules.worktree_missing == "fail":
         return _given_up(loop, policy, reason, used=False)  # the next attempt would not find it either
-    if reason in RESTARTS and cycle.tries >= policy.max_attempts:
+    if reason in RESTARTS and cycle.tries >= rules.max_attempts:
         return _given_up(loop, policy, GAVE_UP[reason], used=False)
     if reason in RESTARTS:
         return _next_attempt(loop, policy)
@@ -343,7 +343,7 @@ def _prepared(loop: Loop, policy: Policy) -> Decisions:
     if hindering := obstacles(loop, policy.model_copy(update={"fixing_off": ""})):  # a push needs no model
         return [_cancelled(loop, hindering[0].name)]
     if _moved(loop, cycle):
-        if cycle.tries + 1 >= policy.max_attempts:
+        if cycle.tries + 1 >= tightest(cycle.rules, policy).max_attempts:
             return _given_up(loop, policy, GAVE_UP[Failure.MOVED], used=False)
         return _next_attempt(loop, policy)
     return [_push(loop, cycle, policy)]
