@@ -11,6 +11,7 @@ from tests.support.facts import (
     approved,
     aside,
     believed,
+    check,
     command,
     comment,
     commented,
@@ -30,7 +31,7 @@ from tests.support.facts import (
     verdict,
 )
 from tests.support.given import Telling, collecting, fixing, given
-from tests.support.policies import MANY_CYCLES, THREADS
+from tests.support.policies import CHECKS, MANY_CYCLES, THREADS
 
 
 def thread_fixing() -> Telling:
@@ -176,6 +177,22 @@ def test_a_strangers_word_is_no_answer_to_a_question() -> None:
 def test_a_question_whose_thread_somebody_resolved_is_no_question() -> None:
     story = asking().so_far().when(resolved(), *believed(approved(2, TOM)))
     story.then("loop.finished approved")
+
+
+def test_a_question_about_a_check_is_none_when_the_head_has_moved_on() -> None:
+    story = given(check(), policy=CHECKS).after(30).when(fetched(item("check/build")), started())
+    story.when(only_answered(verdict("check/build", "needs_human"))).then(
+        "fix.requested 1/1", "cycle.finished 1 answered used", "escalated question"
+    )
+    story.when(observed(60, head=NEXT), check(NEXT, conclusion="success"), command("retry"))
+    story.then("command.refused retry nothing_to_retry")
+    story.when(*believed(approved(2, TOM, head=NEXT))).then("loop.finished approved")
+
+
+def test_if_the_check_fails_there_too_it_is_collected_anew() -> None:
+    story = given(check(), policy=CHECKS).after(30).when(fetched(item("check/build")), started())
+    story.when(only_answered(verdict("check/build", "needs_human")), observed(60, head=NEXT), check(NEXT)).so_far()
+    story.after(30).then("fix.requested 2/1")
 
 
 def two_questions(*meanwhile: AnyFact) -> Telling:

@@ -683,13 +683,18 @@ def _refined(loop: Loop, key: str, command: Command | None, mark: Mark) -> Loop:
 
 def needs_human(loop: Loop) -> bool:
     """Whether it waits for a human's word: it was stopped, or a question is open."""
-    return loop.phase is Phase.STOPPED or any(is_question(item) for item in loop.items.values())
+    return loop.phase is Phase.STOPPED or any(is_question(loop, item) for item in loop.items.values())
 
 
-def is_question(item: Item) -> bool:
+def is_question(loop: Loop, item: Item) -> bool:
     """Whether the version that was collected last waits for a human's answer."""
     asks = item.verdicts.get(item.version) is Judgement.NEEDS_HUMAN
-    return asks and not (item.resolved or item.absent or item.waived)
+    return asks and not (item.resolved or item.absent or item.waived or is_past(loop, item))
+
+
+def is_past(loop: Loop, item: Item) -> bool:
+    """Whether it is a check of a commit that is not the head: its version means nothing for another."""
+    return item.kind == "check" and loop.pull is not None and item.version != loop.pull.head
 
 
 def _released(loop: Loop, mark: Mark) -> Loop:

@@ -23,6 +23,7 @@ from amends.common.loop import (
     Mark,
     Phase,
     Review,
+    is_past,
     is_question,
     is_stranger,
     number,
@@ -180,11 +181,8 @@ def waits(loop: Loop, policy: Policy, item: Item) -> bool:
 
 
 def unjudged(loop: Loop, policy: Policy, item: Item) -> bool:
-    """Whether the version that was collected last has no verdict, or its question was answered elsewhere.
-
-    A check's version means nothing for another head.
-    """
-    if item.kind == "check" and loop.pull and item.version != loop.pull.head:
+    """Whether the version that was collected last has no verdict, or its question was answered elsewhere."""
+    if is_past(loop, item):
         return False
     return bool(item.version) and (item.verdicts.get(item.version) in UNJUDGED or bool(answers(loop, policy, item)))
 
@@ -194,7 +192,7 @@ def answers(loop: Loop, policy: Policy, item: Item) -> list[str]:
 
     Those that the same answer settles; and of what has no thread to answer in, what was said in the conversation since.
     """
-    if not is_question(item):
+    if not is_question(loop, item):
         return []
     group = {id_: loop.items[id_] for id_ in item.beside if id_ in loop.items}
     found = [id_ for id_, other in group.items() if other is not item and _said_since(loop, policy, other, item)]
@@ -224,7 +222,7 @@ def _said_since(loop: Loop, policy: Policy, other: Item, asked: Item) -> list[Wo
 
 
 def _is_answer(loop: Loop, policy: Policy, id_: str) -> bool:
-    return any(id_ in answers(loop, policy, item) for item in loop.items.values() if is_question(item))
+    return any(id_ in answers(loop, policy, item) for item in loop.items.values() if is_question(loop, item))
 
 
 def work(loop: Loop, policy: Policy, scope: str) -> dict[str, Item]:
@@ -253,7 +251,7 @@ def postponed(loop: Loop, policy: Policy) -> set[str]:
 def covered(loop: Loop, policy: Policy, id_: str, rejecting: frozenset[str]) -> bool:
     """Whether a trigger or a command asks for this item."""
     item = loop.items[id_]
-    if item.named or item.kind == "command" or item.question or is_question(item):
+    if item.named or item.kind == "command" or item.question or is_question(loop, item):
         return True  # what was asked waits again, so it was answered
     if (item.author and item.author.account in rejecting) or not rejecting.isdisjoint(item.voices):
         return True
@@ -286,7 +284,7 @@ def questions(loop: Loop, policy: Policy) -> dict[str, Item]:
     return {
         id_: item
         for id_, item in loop.items.items()
-        if is_question(item) and not news(loop, policy, item) and not answers(loop, policy, item)
+        if is_question(loop, item) and not news(loop, policy, item) and not answers(loop, policy, item)
     }
 
 
