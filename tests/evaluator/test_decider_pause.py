@@ -251,6 +251,14 @@ def test_a_crowd_under_the_kill_switch_is_answered_a_few_at_a_time_when_it_is_li
     assert answered(story.after(0)) == 30
 
 
+def test_a_crowd_that_asks_why_nothing_happens_is_answered_a_few_at_a_time_if_a_pause_goes_on() -> None:
+    story = given().installation(command("pause")).when(*(command("help", id_=f"help-{one}") for one in range(30)))
+    lifted(story.when(command("pause")).so_far())
+    assert 0 < story.decided.count("command.accepted help") < MOST
+    story.after(0)
+    assert (story.decided.count("command.accepted help"), story.status) == (30, "paused")
+
+
 def test_what_nobody_was_told_for_hours_under_the_kill_switch_is_asked_for_again_one_by_one_afterwards() -> None:
     story = awaiting_review(MANY_CYCLES)
     for review in range(4, 11):

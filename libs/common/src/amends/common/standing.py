@@ -143,13 +143,17 @@ def approvals(loop: Loop, policy: Policy) -> list[Review]:
 
 def heard(loop: Loop, policy: Policy) -> dict[str, Command]:
     """The commands that can be accepted or refused now: what their authors may do is known, or does not matter."""
-    if loop.pull is None or loop.paused or policy.killed:
+    if loop.pull is None or policy.killed:
         return {}
+    known = {key: trusted(policy, one.author, one.permission) for key, one in loop.commands.items()}
     return {
         key: command
         for key, command in loop.commands.items()
-        if trusted(policy, command.author, command.permission) is not None
+        if (known[key] and command.name in HEARD_IN_PAUSE if loop.paused else known[key] is not None)
     }
+
+
+HEARD_IN_PAUSE = frozenset({"resume", "explain", "help"})
 
 
 # --- what counts ---------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from amends.common.events import (
     ChecksRequested,
     Closed,
     CommandAccepted,
+    CommandName,
     CommandRefused,
     CycleFinished,
     Decided,
@@ -140,13 +141,21 @@ def _settings(loop: Loop) -> Decisions:
 
 def _resumed(loop: Loop, policy: Policy) -> Decisions:
     """Of a paused loop: who asks why nothing happens is answered, and all else waits for the resume."""
-    for key, command in loop.commands.items():
-        if command.name == "resume" and _believed(policy, command):
-            return [_accepted(key, command), LoopResumed(of=key)]
-    for key, command in loop.commands.items():
-        if command.name in {"explain", "help"} and _believed(policy, command):
-            return [_accepted(key, command)]
-    return []
+    key, command = _first(loop, policy, "resume")
+    if command is None:
+        return []
+    accepted = _accepted(key, command)
+    return [accepted, LoopResumed(of=key)] if command.name == "resume" else [accepted]
+
+
+def _first(loop: Loop, policy: Policy, name: CommandName) -> tuple[str, Command | None]:
+    """The command whose turn it is, one of this name before all others.
+
+    Of a crowd that waited, for a resume or for the pull request, the rest has its turn right after.
+    """
+    if not loop.commands or loop.version - loop.turn >= MOST_AT_ONCE:
+        return "", None
+    return min(heard(loop, policy).items(), key=lambda one: one[1].name != name, default=("", None))
 
 
 def _accepted(key: str, command: Command) -> CommandAccepted:
@@ -159,15 +168,12 @@ def _believed(policy: Policy, command: Command) -> bool | None:
 
 
 def _commands(loop: Loop, policy: Policy) -> Decisions:
-    """Pausing first. Of a crowd that waited for a resume or for the pull request, the rest has its turn right after."""
-    if not loop.commands or loop.version - loop.turn >= MOST_AT_ONCE:
+    key, command = _first(loop, policy, "pause")
+    if command is None:
         return []
-    waiting = heard(loop, policy)
-    for key, command in sorted(waiting.items(), key=lambda one: one[1].name != "pause"):
-        if _believed(policy, command):
-            return _obeyed(loop, policy, key, command)
-        return [CommandRefused(of=key, name=command.name, reason="untrusted")]
-    return []
+    if _believed(policy, command):
+        return _obeyed(loop, policy, key, command)
+    return [CommandRefused(of=key, name=command.name, reason="untrusted")]
 
 
 def _obeyed(loop: Loop, policy: Policy, key: str, command: Command) -> Decisions:
