@@ -102,6 +102,23 @@ async def test_an_answer_goes_to_an_inbox_and_nowhere_else(nats: NatsServer, rep
         stranger.close()
 
 
+HEADS = [b"x", b"NATS/1.0", b"NATS/1.0 \xff\r\n\r\n", b"NATS/1.0 200 \xff\r\n\r\n", b"NATS/1.0\r\n\xff: \xff\r\n\r\n"]
+
+
+@pytest.mark.parametrize("head", HEADS)
+@asynchronous
+async def test_a_request_whose_headers_cannot_be_read_keeps_nobody_from_being_heard(
+    nats: NatsServer, head: bytes
+) -> None:
+    async with served(nats) as (_, recorder):
+        reader, stranger = await asyncio.open_connection("127.0.0.1", nats.port)
+        sizes = f" {len(head)} {len(head) + 2}\r\n".encode()
+        stranger.write(b'CONNECT {"headers":true}\r\nHPUB report.fixer _INBOX.a' + sizes + head + b"{}\r\nPING\r\n")
+        await reader.readuntil(b"PONG")
+        assert await recorder.report(report("c-1")) == Recorded(1)
+        stranger.close()
+
+
 @pytest.mark.parametrize("subject", ["ask.may", "ask.requeue", "blob.put", "blob.get"])
 @asynchronous
 async def test_every_question_answers_hostile_bytes(nats: NatsServer, subject: str) -> None:

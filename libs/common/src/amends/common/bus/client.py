@@ -75,6 +75,13 @@ class SturdyClient(Client):
     async def _process_connect_init(self) -> None:
         await _heeding(super()._process_connect_init())
 
+    async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
+        # As below: a status that is no UTF-8, or a head that ends too early, would end its reading for good.
+        try:
+            return await super()._process_headers(headers)
+        except (UnicodeDecodeError, IndexError):
+            return None
+
     def _build_message(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: dict[str, str] | None
     ) -> Msg:
