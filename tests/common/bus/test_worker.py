@@ -160,6 +160,18 @@ async def test_a_poison_event_is_parked_on_its_last_attempt_and_the_queue_moves(
 
 
 @asynchronous
+async def test_whatever_an_error_says_its_event_can_be_parked(nats: NatsServer) -> None:
+    words = "no \udcff, no\0NUL,\nand ghp_0123456789abcdefghij"
+    service = Publisher(script=[Never(words), *[OSError(words)] * 3])
+    async with mirrored(nats, 2) as (link, _), working(nats, service):
+        await settled(link, 2)
+        assert [fact.error for fact in service.parked] == [
+            "Never: no , noNUL, and [redacted]",
+            "OSError: no , noNUL, and [redacted]",
+        ]
+
+
+@asynchronous
 async def test_what_is_never_possible_is_parked_at_once(nats: NatsServer) -> None:
     service = Publisher(script=[Never("no such branch")])
     async with mirrored(nats, 1) as (link, _), working(nats, service):

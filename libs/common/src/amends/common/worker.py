@@ -17,6 +17,7 @@ from amends.common.answers import Already, Recorded, Recorder, Refused, Report, 
 from amends.common.delivery import Delivery, Inbox, Later, Never
 from amends.common.envelope import Event, UnknownFactError, event_of
 from amends.common.events import AnyFact, DeliveryParked, Reporter
+from amends.common.github.text import name
 from amends.common.identity import About
 from amends.common.patience import report_until_answered
 
@@ -155,8 +156,9 @@ class Worker:
             case Unavailable() as unavailable:
                 raise Later(self._pace.unready, unavailable.detail)
 
-    async def _parked(self, delivery: Delivery, why: str) -> _Ending:
-        fact = DeliveryParked(of=delivery.pos, service=self._service, error=why[:400], deliveries=delivery.number)
+    async def _parked(self, delivery: Delivery, error: str) -> _Ending:
+        why = name(error)  # an error may hold anything, and what the log does not take could never be parked
+        fact = DeliveryParked(of=delivery.pos, service=self._service, error=why, deliveries=delivery.number)
         report = Report(fact=fact, about=About(loop=delivery.loop), cause=delivery.pos)
         match await report_until_answered(self._recorder, report):
             case Recorded() | Already():
