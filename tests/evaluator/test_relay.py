@@ -311,6 +311,21 @@ async def test_while_the_server_is_away_the_lag_shows_and_afterwards_it_is_made_
 
 
 @asynchronous
+async def test_what_the_server_does_not_take_it_says_however_much_there_is_to_mirror(nats: NatsServer) -> None:
+    chain = Chain()
+    async with linked(nats.url) as link:
+        relay = relay_of(chain, link)
+        async with running(relay):
+            await until(lambda: relay.standing == "mirroring")
+            config = (await ask(link, "STREAM.INFO.EVENTS"))["config"]
+            await ask(link, "STREAM.UPDATE.EVENTS", **{**config, "max_msgs": 5, "discard": "new"})
+            chain.grow(150)
+            await until(lambda: "maximum messages exceeded" in relay.error)
+            await ask(link, "STREAM.UPDATE.EVENTS", **config)
+            await until(lambda: (relay.mirrored, relay.error) == (150, ""))
+
+
+@asynchronous
 async def test_a_paused_server_does_not_hold_the_relay_for_ever(nats: NatsServer) -> None:
     chain = Chain()
     async with linked(nats.url) as link:

@@ -167,7 +167,7 @@ class Relay:
         if now - self._looked >= self._pace.look:
             await self._look()
             self._looked = now
-        while rows := await asyncio.to_thread(self._log.rows, self.mirrored, self._pace.batch):
+        while rows := await asyncio.to_thread(self._log.rows, self.mirrored, self._at_once()):
             if [row.pos for row in rows] != list(range(self.mirrored + 1, self.mirrored + 1 + len(rows))):
                 raise GapError(f"the log has a gap behind position {self.mirrored}: run `amends doctor --log`")
             crash_point("relay.read")
@@ -175,6 +175,10 @@ class Relay:
             await self._mirror.publish(rows)
             crash_point("relay.published")
             self.mirrored = self._reached = rows[-1].pos
+
+    def _at_once(self) -> int:
+        """How many rows to publish; where that was refused one alone, because only of the first it is said why."""
+        return 1 if self._overtaken[0] == self.mirrored else self._pace.batch
 
     async def _look(self) -> None:
         self.head = (await asyncio.to_thread(self._log.head)).pos  # so that the lag shows while the mirror is away
