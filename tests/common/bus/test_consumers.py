@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from amends.common.bus.consumers import Consumers
 from amends.common.bus.jetstream import ask
 from amends.common.bus.link import Link
@@ -110,6 +112,28 @@ async def test_a_shrunk_filter_is_mended_too(nats: NatsServer) -> None:
         await Consumers(link).ensure({}, 1)
         await Mirror(link).publish([chain.record(push(1)), chain.record(fetched(1))])
         await waiting(link, "publisher", 1)
+
+
+HARM = {
+    "headers_only": True,
+    "backoff": [1_000_000_000],
+    "max_bytes": 100,
+    "max_expires": 1_000_000_000,
+    "inactive_threshold": 1_000_000_000,
+}
+
+
+@pytest.mark.parametrize("name", HARM)
+@asynchronous
+async def test_what_keeps_events_from_coming_whole_is_mended_too(nats: NatsServer, name: str) -> None:
+    async with linked(nats.url) as link:
+        await mirrored(link, Chain())
+        await Consumers(link).ensure({}, 1)
+        config = (await info(link, "publisher"))["config"]
+        verb, changed = "CONSUMER.CREATE.EVENTS.publisher", {**config, name: HARM[name]}
+        await ask(link, verb, stream_name="EVENTS", config=changed, action="update")
+        await Consumers(link).ensure({}, 1)
+        assert (await info(link, "publisher"))["config"] == config
 
 
 @asynchronous

@@ -116,7 +116,12 @@ def durable(service: Reporter, ack_wait: float = ACK_WAIT) -> dict[str, object]:
         "max_ack_pending": 1_000,  # what is put off stays pending, and must not keep the rest away
         "replay_policy": "instant",
         "filter_subjects": [f"events.*.{type_}" for type_ in REACTIONS[service]],
+        **_NEVER,
     }
+
+
+# What would have events come without what they say, refuse who asks for one, or let the consumer go while it rests.
+_NEVER = dict.fromkeys(("headers_only", "backoff", "max_bytes", "max_expires", "inactive_threshold"))
 
 
 def _notes(replicas: int) -> dict[str, object]:
