@@ -9,12 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 from amends.common.answers import Answer, Recorded, Refused, Report, Unavailable
+from amends.common.identity import About
 from amends.common.rows import LoopRow, TimerRow
 from amends.common.standing import SECOND
 from amends.evaluator import clock
 from amends.evaluator.clock import LONGEST_PAUSE, Clock
 from tests.support.asynchronous import asynchronous
-from tests.support.facts import FULL_NAME, believed, observed, policy_changed, rejected
+from tests.support.facts import FULL_NAME, TOM, approved, believed, observed, policy_changed, rejected
 from tests.support.scribe import Scribe, scribe
 
 
@@ -81,6 +82,10 @@ async def looks(over: Clock, seconds: list[float], asked: Asked, for_: float) ->
     return found
 
 
+def refusals(asked: Asked) -> set[str]:
+    return {answer.reason for answer in asked.answers if isinstance(answer, Refused)}
+
+
 @asynchronous
 async def test_a_timer_that_a_change_of_policy_took_away_is_tried_ever_more_rarely(
     sqlite_url: str, seconds: list[float]
@@ -90,10 +95,38 @@ async def test_a_timer_that_a_change_of_policy_took_away_is_tried_ever_more_rare
         one.tell(policy_changed("second", repositories=[]))
         asked = Asked(one)
         tried = await looks(Clock(Tomorrow(one), asked, "1.0"), seconds, asked, 300)
-    assert {answer.reason for answer in asked.answers if isinstance(answer, Refused)} == {"superseded"}
+    assert refusals(asked) == {"superseded"}
     assert len(asked.answers) == len(tried)
     pauses = [later - sooner for sooner, later in pairwise(tried)]
     assert pauses == [1, 2, 4, 8, 16, 32, LONGEST_PAUSE, LONGEST_PAUSE, LONGEST_PAUSE]
+
+
+@asynchronous
+async def test_what_cannot_be_fired_keeps_nothing_behind_it_from_being_fired(
+    sqlite_url: str, seconds: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "AT_ONCE", 1)
+    with scribe(sqlite_url) as one:
+        settling(one)
+        one.tell(policy_changed("second", repositories=["octo/till"]))
+        one.tell(observed(full_name="octo/till", head_repo=2), *believed(rejected()), about=About(repo=2, number=1))
+        asked = Asked(one)
+        await looks(Clock(Tomorrow(one), asked, "1.0"), seconds, asked, 2)
+    assert refusals(asked) == {"superseded", "busy"}  # the second is too early, by the recorder's own clock
+
+
+@asynchronous
+async def test_a_deadline_that_waits_for_the_grace_keeps_nothing_behind_it_from_being_fired(
+    sqlite_url: str, seconds: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "AT_ONCE", 1)
+    with scribe(sqlite_url) as one:
+        one.tell(policy_changed("first", repositories=[FULL_NAME], waits={"author_seconds": 1}))
+        one.tell(observed(), *believed(rejected()), approved(9, TOM))
+        assert [timer.deadline for timer in one.log.timers()] == [True, False]
+        asked = Asked(one)
+        await looks(Clock(Tomorrow(one), asked, "1.0"), seconds, asked, 2)
+    assert refusals(asked) == {"busy"}
 
 
 @asynchronous

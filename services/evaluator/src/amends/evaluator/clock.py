@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 LONGEST_NAP = 1.0
 LONGEST_PAUSE = 60.0
 MANY = 10_000
+AT_ONCE = 500
 
 
 class Reader(Protocol):
@@ -74,7 +75,9 @@ class Clock:
     async def once(self) -> float:
         """Fire all that is due now; answers how long nothing more will be."""
         now = await asyncio.to_thread(self._log.now)  # which set the timers: this machine's clock may be another
-        soon = await asyncio.to_thread(self._log.timers, now + int(LONGEST_NAP * SECOND))
+        # What is postponed stays due, and must not keep from sight what comes after it.
+        most = AT_ONCE + len(self._postponed)
+        soon = await asyncio.to_thread(self._log.timers, now + int(LONGEST_NAP * SECOND), most)
         due = [timer for timer in soon if timer.due <= now and self._ready(timer)]
         self.late = len(due)
         if due:
@@ -87,7 +90,7 @@ class Clock:
 
     def _ready(self, timer: TimerRow) -> bool:
         if timer.deadline and time.monotonic() < self._deadlines_from:
-            return False
+            self._postponed[timer] = self._deadlines_from
         return self._postponed.get(timer, 0.0) <= time.monotonic()
 
     async def _fire(self, timer: TimerRow) -> None:
