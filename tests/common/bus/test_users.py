@@ -1,10 +1,12 @@
 """INV-41: each service's user reaches only its own subjects, durable and inbox. A real server holds them to it."""
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from amends.common.bus.requests import Requests
 from amends.common.bus.users import configuration
 from amends.common.events import EVERYONE
 from amends.common.identity import About
+from amends.common.patience import report_until_answered
 from amends.common.worker import Worker
 from amends.evaluator.relay import Relay
 from tests.support.asynchronous import asynchronous, until
@@ -100,6 +103,40 @@ async def test_a_user_who_is_thrown_out_comes_back_when_he_is_let_in_again(guard
             config.write_text(whole)
             os.kill(guarded.pid, signal.SIGHUP)
         assert (link.health(), other.health()) == ("ok", "ok")
+
+
+@pytest.mark.parametrize("how", ["reloads", "restarts"])
+@asynchronous
+async def test_an_evaluator_who_is_not_let_in_for_a_while_is_asked_again_afterwards(
+    guarded: NatsServer, tmp_path: Path, how: str
+) -> None:
+    config = tmp_path / "nats.conf"
+    whole = config.read_text()
+    change = guarded.restart if how == "restarts" else partial(os.kill, guarded.pid, signal.SIGHUP)
+    requests = Requests(guarded.address("evaluator"), MemoryDesk())
+    await requests.join()
+    async with linked(guarded.address("cli"), "cli") as link:
+        config.write_text(configuration({user: "another" if user == "evaluator" else user for user in EVERYONE}))
+        change()
+        await until(lambda: "authorization violation" in requests.health().lower())
+        config.write_text(whole)
+        change()
+        await until(lambda: requests.health() == "ok")
+        report = Report(fact=command("c-1"), about=About(repo=7, number=1))
+        assert await report_until_answered(NatsRecorder(link, "cli"), report) == Recorded(1)
+    await requests.leave()
+
+
+@asynchronous
+async def test_an_evaluator_who_may_not_hear_requests_is_not_ready(tmp_path: Path) -> None:
+    deaf = {"user": "evaluator", "password": "evaluator", "permissions": {"subscribe": ["_INBOX.>"]}}
+    (tmp_path / "nats.conf").write_text(json.dumps({"authorization": {"users": [deaf]}}))
+    server = NatsServer(tmp_path, tmp_path / "nats.conf").start()
+    requests = Requests(server.address("evaluator"), MemoryDesk())
+    await requests.join()
+    await until(lambda: requests.health().startswith("nobody reaches us: "))
+    await requests.leave()
+    server.kill()
 
 
 @asynchronous

@@ -35,6 +35,10 @@ class _Broker(NatsBroker):
         self.config.connect(client)
         return client
 
+    def _log_connection_broken(self, error_cb: Any = None) -> Any:  # noqa: ANN401 - FastStream's own signature
+        # Its own raises: nats-py would never come back to a server that did not let it in once.
+        return error_cb
+
 
 class Requests:
     """Serves while it is joined to the queue group of evaluators; it may leave and join again at any time."""
@@ -43,6 +47,7 @@ class Requests:
         self._url = url
         self._desk = desk
         self._broker: NatsBroker | None = None
+        self._trouble = self._deaf = ""
         self._in_hand: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(AT_ONCE)
 
@@ -55,7 +60,9 @@ class Requests:
         """`ok`, or why nobody reaches us."""
         if self._broker is None:
             return "not in the queue group"
-        return "ok" if self._broker.connection.is_connected else "not connected"
+        if not self._broker.connection.is_connected:
+            return f"not connected: {self._trouble}"
+        return self._deaf or "ok"
 
     async def join(self) -> None:
         """Take requests from now on; waits until there is a server."""
@@ -74,6 +81,8 @@ class Requests:
             max_reconnect_attempts=-1,
             ping_interval=10,
             connect_timeout=2,
+            error_cb=self._failed,
+            reconnected_cb=self._restored,
         )
         for subject, serve in self._served().items():
             broker.subscriber(subject, GROUP, no_reply=True)(self._taking(serve, broker))
@@ -98,6 +107,14 @@ class Requests:
         await connection.close()
         with suppress(NatsError):  # that the connection is closed
             await broker.stop()
+
+    async def _failed(self, error: Exception) -> None:
+        self._trouble = str(error) or type(error).__name__
+        if "permissions violation for subscription" in self._trouble.lower():
+            self._deaf = f"nobody reaches us: {self._trouble}"
+
+    async def _restored(self) -> None:
+        self._trouble = self._deaf = ""
 
     def _served(self) -> dict[str, Serve]:
         return {
