@@ -336,6 +336,13 @@ def test_a_nul_in_the_actor_s_name_is_refused(book: Book) -> None:
     assert reason(book.record(Said("gateway", report))[0]) == "hostile_text"
 
 
+def test_a_cause_that_is_yet_to_come_is_refused(book: Book) -> None:
+    cause = book.log.head().pos + 1
+    report = Report(fact=comment(), about=PULL, cause=cause)
+    assert reason(book.record(Said("gateway", report))[0]) == "malformed"
+    assert book.rows() == []
+
+
 def test_a_backslash_before_u0000_is_text_like_any_other(book: Book) -> None:
     assert isinstance(book.says(command("refine", text="a\\u0000b"))[0], Recorded)
 

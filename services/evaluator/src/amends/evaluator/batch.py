@@ -255,6 +255,8 @@ class Batch:
         return Recorded(event.pos)
 
     def _refusal(self, said: Said, held: Held, policy: Policy) -> Refused | None:
+        if (cause := said.report.cause or 0) >= self._next(0):
+            return Refused("malformed", f"cause: the log has no position {cause} yet: name an event that is recorded")
         if held.stuck:
             return admitted_while_stuck(said.report.fact)
         now = END_OF_TIME if (said.service, said.report.actor) == OPERATOR else self.tx.now
