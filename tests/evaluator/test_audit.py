@@ -19,6 +19,7 @@ from tests.support.scribe import (
     tamper,
     tell_of_a_cycle,
     tell_of_a_mistake,
+    tell_of_a_refused_push,
     tell_of_a_second_rejection,
     tell_of_approval,
 )
@@ -142,6 +143,17 @@ def test_a_blob_that_an_event_names_must_be_there(told: Scribe) -> None:
 
 def test_a_blob_must_be_what_its_name_says(told: Scribe) -> None:
     assert "is damaged" in violations(told, "UPDATE blob_chunks SET data = x'00'")["blobs"]
+
+
+def test_a_patch_that_a_refused_push_names_must_be_there(told: Scribe) -> None:
+    patch = told.put(b"a patch")
+    tell_of_a_refused_push(told, patch)
+    assert f"blob {patch} is missing" in violations(told, f"DELETE FROM blobs WHERE sha = '{patch}'")["blobs"]  # noqa: S608
+
+
+def test_an_event_of_a_newer_program_does_not_stop_the_audit(told: Scribe) -> None:
+    found = violations(told, "UPDATE events SET schema = 2 WHERE type = 'comments.fetched'")
+    assert "UnknownFactError" in found["I7"]
 
 
 def test_a_stuck_loop_is_no_violation_but_noted(told: Scribe) -> None:

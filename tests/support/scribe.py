@@ -30,8 +30,10 @@ from tests.support.facts import (
     policy_changed,
     prepared,
     pushed,
+    refused,
     rejected,
     started,
+    verdict,
 )
 
 REPO, NUMBER = 1, 7
@@ -111,6 +113,15 @@ def tell_of_a_second_rejection(one: Scribe) -> None:
     """She asks for more."""
     one.tell(*believed(rejected(3, MARIA, "and this", NEXT)))
     one.look_at_the_clock()
+
+
+def tell_of_a_refused_push(one: Scribe, patch: str) -> None:
+    """She asks for more, and what is done about it cannot be pushed: it is kept as a patch."""
+    tell_of_a_second_rejection(one)
+    change = CHANGED.model_copy(update={"blob": one.put(b"a shop mended twice")})
+    fix = prepared(verdict("review/3"), n=2, base=NEXT, changes=(change,))
+    push = refused("fork", 2).model_copy(update={"patch": patch})
+    one.tell(fetched(item("review/3"), n=2), started(n=2), fix, push)
 
 
 def tell_of_a_mistake(one: Scribe) -> None:

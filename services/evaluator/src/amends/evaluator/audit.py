@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from amends.common.envelope import Row, event_of
+from amends.common.envelope import Row, UnknownFactError, event_of
 from amends.common.log import BlobDamaged, Log
 from amends.evaluator.batch import blobs_of
 from amends.evaluator.decider import decide
@@ -19,7 +19,7 @@ from amends.evaluator.replay import Rebuilt
 from amends.evaluator.verify import Difference, Kept, differences
 
 PAGE = 2_000
-NAMING = frozenset({"comments.fetched", "fix.prepared", "fix.failed"})  # what blobs_of looks into
+NAMING = frozenset({"comments.fetched", "fix.prepared", "fix.failed", "push.refused"})  # what blobs_of looks into
 EVERYTHING = 2**31 - 1
 SHOWN = 50  # violations of one invariant that are kept; all are counted
 ROUNDS = 20  # looks at loops that move while they are looked at
@@ -97,7 +97,7 @@ def _blobs(log: Log, page: Iterable[Row], result: Audit, *, deep: bool) -> Itera
 def _named(row: Row) -> list[str]:
     try:
         return blobs_of(event_of(row).fact)
-    except ValueError:
+    except (ValueError, UnknownFactError):
         return []  # that it cannot be read is told by the fold
 
 
