@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ from amends.evaluator.migrations.made import FILE, schema
 from amends.evaluator.migrations.upgrade import upgrade
 from amends.evaluator.writer import Writer, pour
 from tests.support.logs import record
-from tests.support.postgres import Server
+from tests.support.postgres import Server, name_of
 
 LATEST = f"UPDATE alembic_version SET version_num = '{HEAD}'"  # noqa: S608 - our own number
 MIGRATE = "import sys; from amends.evaluator.migrate import migrate; migrate(sys.argv[1])"
@@ -153,6 +153,26 @@ def test_a_migration_killed_in_the_middle_leaves_nothing(empty_url: str) -> None
     assert migrate(empty_url)
 
 
+# --- encodings -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.connected
+@pytest.mark.parametrize(("encoding", "preferred"), [("SQL_ASCII", "SQL_ASCII"), ("UTF8", "LATIN1")])
+def test_every_letter_is_kept_whatever_the_database_prefers(postgres: Server, encoding: str, preferred: str) -> None:
+    url = postgres.database("template0", encoding)
+    postgres.run(f"ALTER DATABASE {name_of(url)} SET client_encoding = '{preferred}'")
+    migrate(url)
+    with closing(Writer(url)) as writer, closing(Log(url)) as log:
+        writer.park("gateway", "malformed", b"{", "\u5e97\N{HAMMER}")
+        assert log.parked()[0].detail == "\u5e97\N{HAMMER}"
+
+
+@pytest.mark.connected
+def test_a_database_that_lacks_letters_is_refused(postgres: Server) -> None:
+    with pytest.raises(LogUnreachable, match="LATIN1 only: make it anew with ENCODING 'UTF8'"):
+        migrate(postgres.database("template0", "LATIN1"))
+
+
 # --- roles -----------------------------------------------------------------------------------------------------------
 
 
@@ -210,6 +230,28 @@ NOT_BY_READER = [
     "INSERT INTO blobs VALUES ('x', 1)",
     "DELETE FROM parked",
 ]
+
+
+@pytest.mark.connected
+def test_a_role_that_may_not_migrate_is_told_who_may(shared: str, postgres: Server) -> None:
+    with pytest.raises(LogUnreachable, match=r"permission denied.*its owner may"):
+        migrate(of(RECORDER, postgres.database()))
+
+
+@pytest.mark.connected
+def test_a_role_that_does_not_exist_is_named(shared: str) -> None:
+    with pytest.raises(LogUnreachable, match="there is no role nobody"):
+        grant(shared, RECORDER, "nobody")
+
+
+@pytest.mark.connected
+def test_a_backup_that_may_not_read_all_names_the_log_and_not_the_file(postgres: Server, tmp_path: Path) -> None:
+    url, copy = postgres.database(), f"sqlite:///{tmp_path}/log.db"
+    migrate(url)
+    migrate(copy)
+    execute(url, "DROP TABLE puts")
+    with pytest.raises(LogUnreachable, match=name_of(url)):
+        pour(url, copy)
 
 
 @pytest.mark.connected

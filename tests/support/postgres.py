@@ -33,10 +33,11 @@ class Server:
         self.admin = admin
         self._made: list[str] = []
 
-    def database(self, template: str = "template1") -> str:
-        """The address of a new database, a copy of another."""
+    def database(self, template: str = "template1", encoding: str = "") -> str:
+        """The address of a new database, a copy of another; only that of `template0` may be in another encoding."""
         name = f"amends_{os.getpid()}_{next(SERIAL)}"
-        self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
+        of_its_own = f"ENCODING '{encoding}' LOCALE 'C'" if encoding else ""
+        self.run(f"CREATE DATABASE {name} TEMPLATE {template} {of_its_own}")
         self._made.append(self.address(name))
         return self._made[-1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amends.common.log.engine import LogUnreachable, database, named, schema_version, sqlite_file, writing
+from amends.common.log.engine import LogUnreachable, database, named, said, schema_version, sqlite_file, writing
 from amends.evaluator.migrations.made import make
 
 HEAD = "0003"
@@ -32,8 +32,9 @@ def migrate(url: str) -> bool:
         file.absolute().parent.mkdir(parents=True, exist_ok=True)
     engine = writing(where, create=True)
     try:
-        with engine.begin() as connection:
+        with said(where), engine.begin() as connection:
             if engine.dialect.name == "postgresql":
+                _check(connection.exec_driver_sql("SHOW server_encoding").scalar_one())
                 connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             if make(connection, HEAD):
@@ -46,16 +47,26 @@ def migrate(url: str) -> bool:
     return True
 
 
+def _check(encoding: str) -> None:
+    """PostgreSQL makes a database in the encoding of its server's locale, which is not always one for all letters."""
+    if encoding not in {"UTF8", "SQL_ASCII"}:  # the latter keeps whatever it is given
+        raise LogUnreachable(f"the database is for {encoding} only: make it anew with ENCODING 'UTF8'")
+
+
 def grant(url: str, recorder: str, reader: str) -> None:
     """Let the recorder's role append events and keep projections, the readers' role read, and neither do more.
 
     For the owner of a PostgreSQL log, after `migrate`; the roles exist already.
     """
-    engine = writing(database(url))
+    where = database(url)
+    engine = writing(where)
     quote = engine.dialect.identifier_preparer.quote_identifier
-    recorder, reader = quote(recorder), quote(reader)
     try:
-        with engine.begin() as connection:
+        with said(where), engine.begin() as connection:
+            known = connection.exec_driver_sql("SELECT rolname FROM pg_roles").scalars().all()
+            if unknown := sorted({recorder, reader}.difference(known)):
+                raise LogUnreachable(f"there is no role {' and no role '.join(unknown)}: make it, then run this again")
+            recorder, reader = quote(recorder), quote(reader)
             for statement in (
                 f"REVOKE ALL ON {_ALL} FROM {recorder}, {reader}, PUBLIC",
                 f"GRANT SELECT ON {_ALL} TO {recorder}, {reader}",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY
 from sqlite3 import Connection as SqliteConnection
@@ -81,7 +83,8 @@ def _opened(url: URL, file: Path, mode: str) -> URL:
 
 # Parameters by position, so that a row is what a statement takes.
 _SQLITE = {"paramstyle": "qmark", "connect_args": {"timeout": BUSY_SECONDS, "check_same_thread": False}}
-_POSTGRES = {"paramstyle": "format", "connect_args": {"connect_timeout": BUSY_SECONDS}}
+# Whatever encoding the role, the database or PGCLIENTENCODING prefers: we speak Unicode.
+_POSTGRES = {"paramstyle": "format", "connect_args": {"connect_timeout": BUSY_SECONDS, "client_encoding": "utf8"}}
 _READING = ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",)
 # A commit moves the write-ahead log into the database once it has 16 MB: rarer means longer, often means slower.
 _DURABLE = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA wal_autocheckpoint=4000")
@@ -148,6 +151,15 @@ def is_missing(url: URL, error: DBAPIError) -> bool:
     return getattr(error.orig, "sqlstate", "") in {"42P01", "42703"}
 
 
+@contextmanager
+def said(url: URL) -> Iterator[None]:
+    """What the database complains about becomes LogUnreachable, in our own words."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise LogUnreachable(wrong(url, error)) from error
+
+
 def wrong(url: URL, error: DBAPIError) -> str:
     """What is wrong with the log, and what to do about it."""
     file = sqlite_file(url)
@@ -155,5 +167,11 @@ def wrong(url: URL, error: DBAPIError) -> str:
         return f"there is no log at {file}: check the address; `amends up` or `amends run evaluator` makes one"
     if is_missing(url, error):
         return f"{named(url)} holds no log of this version: `amends run evaluator` makes or migrates it"
-    said = (str(error.orig).splitlines() or [""])[0]
-    return f"the log at {named(url)} cannot be read ({said}): check the address and that its server runs"
+    words = (str(error.orig).splitlines() or [""])[0]
+    if getattr(error.orig, "sqlstate", "") == _NOT_ALLOWED:
+        remedy = "its owner may, and by `amends migrate --recorder-role R --reader-role S` gives roles what they need"
+        return f"the log at {named(url)} is not for this role to use like that ({words}): {remedy}"
+    return f"the log at {named(url)} cannot be read ({words}): check the address and that its server runs"
+
+
+_NOT_ALLOWED = "42501"  # PostgreSQL's SQLSTATE for a missing privilege
