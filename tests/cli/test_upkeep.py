@@ -65,6 +65,15 @@ def test_a_backup_goes_on_elsewhere(running: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.connected
+def test_a_log_is_no_backup_of_itself(running: Path) -> None:
+    file = running / "amends.db"
+    before = file.stat().st_ino
+    refused = called("backup", str(file), "--force", "--data-dir", str(running))
+    assert (refused.exit_code, file.stat().st_ino) == (2, before)
+    assert "is the log itself" in refused.stderr
+
+
+@pytest.mark.connected
 def test_a_backup_and_a_log_are_not_written_over(running: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     first, again, forced = (

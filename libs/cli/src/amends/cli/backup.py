@@ -33,12 +33,14 @@ def backup(file: Path, *, force: bool) -> None:
     Settings, secrets and the mirror are not in it; the mirror is made again.
     """
     from amends.common.log import LogUnreachable
-    from amends.evaluator.backup import Unsound, back_up
+    from amends.evaluator.backup import Itself, Unsound, back_up
 
     if file.exists() and not force:
         raise Negative(f"{file} is there already: give another name, or --force")
     try:
         found = back_up(settings().database, file)
+    except Itself as error:
+        raise Wrong(f"{file} is the log itself: give another name") from error
     except Unsound as error:
         raise Negative(
             f"the copy is not sound, and is left as {file}.new: {error}; see `amends doctor --log`"

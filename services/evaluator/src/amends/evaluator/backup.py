@@ -24,11 +24,18 @@ class Unsound(Exception):
     """The copy is not a whole log: what is wrong with it."""
 
 
+class Itself(Exception):
+    """The log would be put in its own place, under whoever writes it: what he records then would be gone."""
+
+
 def back_up(url: str, file: Path) -> Audit:
     """A copy of the log as it is at one moment, in place only once it was found sound."""
     _check(url)
+    source = sqlite_file(database(url))
+    if source and file.exists() and file.samefile(source):
+        raise Itself
     beside = _fresh(file.with_name(f"{file.name}.new"))
-    if (source := sqlite_file(database(url))) is None:
+    if source is None:
         migrate(address(beside))
         pour(url, address(beside))
     else:
