@@ -368,6 +368,14 @@ def test_after_a_lost_connection_the_same_again_is_safe(postgres_url: str) -> No
     recorder.close()
 
 
+def test_without_its_head_row_a_log_refuses_no_report(recorder: Recorder, database_url: str) -> None:
+    execute(database_url, "CREATE TABLE kept AS SELECT * FROM head", "DELETE FROM head")
+    assert isinstance(asyncio.run(report(recorder, comment())), Unavailable)
+    assert "lost its head row" in recorder.trouble
+    execute(database_url, "INSERT INTO head SELECT * FROM kept", "DROP TABLE kept")
+    assert asyncio.run(report(recorder, comment())) == Recorded(1)
+
+
 def test_a_log_of_a_newer_vocabulary_is_not_written(recorder: Recorder, log: Log, database_url: str) -> None:
     execute(database_url, f"UPDATE head SET vocabulary = {VOCABULARY + 1}")  # noqa: S608 - a number of ours
     assert isinstance(asyncio.run(report(recorder, comment())), Unavailable)

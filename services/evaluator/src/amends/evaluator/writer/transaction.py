@@ -12,7 +12,7 @@ from sqlalchemy import Table
 from sqlalchemy.engine.interfaces import DBAPICursor
 
 from amends.common.envelope import Row
-from amends.common.log import tables
+from amends.common.log import LogUnreachable, tables
 from amends.common.rows import ClaimRow, Head, LoopRow, OutstandingRow, Stored, TimerRow
 from amends.evaluator.writer.failures import Duplicate, OutOfOrder
 from amends.evaluator.writer.statements import Sized, Statements
@@ -30,7 +30,10 @@ class Tx:
         """Takes the lock; who began the transaction on the driver's connection ends it."""
         self._cursor = cursor
         self._statements = statements
-        [(*columns, clock)] = self._rows(statements.lock)
+        found = self._rows(statements.lock)
+        if not found:  # no report's fault: none may be refused for it
+            raise LogUnreachable("the log has lost its head row: restore it from a backup")
+        [(*columns, clock)] = found
         self.head = Head(*columns)
         self.now = max(clock or time.time_ns() // 1_000, self.head.time)  # no clock may take the log's back
         self._end = self.head.pos
