@@ -151,6 +151,27 @@ def test_a_patch_that_a_refused_push_names_must_be_there(told: Scribe) -> None:
     assert f"blob {patch} is missing" in violations(told, f"DELETE FROM blobs WHERE sha = '{patch}'")["blobs"]  # noqa: S608
 
 
+@pytest.mark.parametrize("column", ["loop", "version", "schema", "time", "cause"])
+@pytest.mark.parametrize("last", [False, True])
+def test_i8_a_column_of_another_type_is_named_and_the_audit_goes_on(told: Scribe, column: str, *, last: bool) -> None:
+    pos = told.log.head().pos if last else 5
+    found = violations(told, f"UPDATE events SET {column} = x'ff' WHERE pos = {pos}")  # noqa: S608
+    assert found["I8"].startswith(f"I8 at position {pos}: ")
+
+
+@pytest.mark.parametrize("what", ["loops SET folded", "loops SET state", "loops SET title", "timers SET due"])
+def test_i7_a_view_of_another_type_is_named(told: Scribe, what: str) -> None:
+    assert "I7" in violations(told, f"UPDATE {what} = x'ff'")
+
+
+def test_a_heads_hash_of_another_type_is_named(told: Scribe) -> None:
+    assert "and its head says 'x'" in violations(told, "UPDATE head SET hash = 'x'")["I1"]
+
+
+def test_a_part_of_a_blob_of_another_type_is_damage(told: Scribe) -> None:
+    assert "is damaged" in violations(told, "UPDATE blob_chunks SET data = 'x'")["blobs"]
+
+
 def test_an_event_of_a_newer_program_does_not_stop_the_audit(told: Scribe) -> None:
     found = violations(told, "UPDATE events SET schema = 2 WHERE type = 'comments.fetched'")
     assert "UnknownFactError" in found["I7"]

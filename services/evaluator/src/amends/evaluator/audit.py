@@ -14,7 +14,7 @@ from amends.common.envelope import Row, UnknownFactError, event_of
 from amends.common.log import BlobDamaged, Log
 from amends.evaluator.batch import blobs_of
 from amends.evaluator.decider import decide
-from amends.evaluator.invariants import Invariant, Violation, Walk
+from amends.evaluator.invariants import Invariant, Violation, Walk, legible
 from amends.evaluator.replay import Rebuilt
 from amends.evaluator.verify import Difference, Kept, differences
 
@@ -54,8 +54,9 @@ def audit(log: Log, *, deep: bool = False) -> Audit:
     for page in pages(log, 0, head.pos):
         for row in page:
             result.found(walk.step(row))
-        rebuilt.further(page)
-        result.found(_blobs(log, page, result, deep=deep))
+        legibles = list(filter(legible, page))
+        rebuilt.further(legibles)
+        result.found(_blobs(log, legibles, result, deep=deep))
     result.found(walk.end(head))
     result.found(_unguarded(log))
     result.events, result.loops, result.digest = walk.pos, len(rebuilt.versions), rebuilt.digest()
@@ -97,7 +98,7 @@ def _blobs(log: Log, page: Iterable[Row], result: Audit, *, deep: bool) -> Itera
 def _named(row: Row) -> list[str]:
     try:
         return blobs_of(event_of(row).fact)
-    except (ValueError, UnknownFactError):
+    except (ValueError, LookupError, UnknownFactError):
         return []  # that it cannot be read is told by the fold
 
 
@@ -120,7 +121,7 @@ def drifted(log: Log, rebuilt: Rebuilt) -> list[Difference]:
         moved: set[str] = set()
         for page in pages(log, rebuilt.pos):
             moved |= {row.loop for row in page}
-            rebuilt.further(page)
+            rebuilt.further(filter(legible, page))
         found += [suspect for suspect in suspects if suspect.loop not in moved]
         among = {suspect.loop for suspect in suspects} & moved
         if not among:

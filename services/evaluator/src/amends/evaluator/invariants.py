@@ -55,6 +55,10 @@ class Walk:
 
     def step(self, row: Row) -> Iterator[Violation]:
         """What is wrong with the next row."""
+        if not legible(row):
+            yield Violation("I8", row.pos, "a column of it holds what was never written there", RESTORE)
+            self.pos, self._hash = row.pos, row.hash
+            return
         if row.pos != self.pos + 1:
             lacking = f"positions {self.pos + 1} to {row.pos - 1} are missing"
             yield Violation("I1", row.pos, lacking if row.pos > self.pos else f"it follows {self.pos}", RESTORE)
@@ -71,7 +75,7 @@ class Walk:
         """Whether the head row says what the last event says."""
         for name, is_, said in (
             ("position", self.pos, head.pos),
-            ("hash", self._hash.hex(), head.hash.hex()),
+            ("hash", _hex(self._hash), _hex(head.hash)),
             ("time", self._time, head.time),
         ):
             if is_ != said:
@@ -106,6 +110,19 @@ class Walk:
             return
         what = f"{row.type} was not recorded together with what caused it ({row.cause})"
         yield Violation("I5", row.pos, what, "report it as a bug: the recorder must not split a decision from its fact")
+
+
+def legible(row: Row) -> bool:
+    """Whether what is beside its data is of its columns' types, which SQLite does not see to."""
+    return tuple(map(type, row[:-2])) in _TYPES
+
+
+_UPTO_ACTOR = (int, str, int, str, str, int, int, str, str)
+_TYPES = frozenset((*_UPTO_ACTOR, cause, str) for cause in (int, type(None)))
+
+
+def _hex(stored: object) -> str:
+    return stored.hex() if isinstance(stored, bytes) else repr(stored)
 
 
 def _chained(row: Row, previous: bytes) -> bool:

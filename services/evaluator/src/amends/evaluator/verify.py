@@ -109,10 +109,10 @@ def _plain(row: Listed) -> dict[str, object]:
 def _parsed(state: bytes) -> object:
     try:
         return json.loads(state)
-    except ValueError:
-        return repr(state[:LONGEST])
+    except (ValueError, TypeError):
+        return repr(state)[:LONGEST]
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

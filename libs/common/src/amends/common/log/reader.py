@@ -119,13 +119,15 @@ class Log:
     def loop(self, name: str) -> LoopRow | None:
         """A loop with its state, which is brought up to its version; a stuck one's stays where it is stuck."""
         row = next(iter(self._all(LoopRow, select(*loops.c).where(loops.c.loop == name))), None)
-        if row is None or row.stuck or row.folded >= row.version:
+        if row is None or row.stuck:
             return row
         try:
-            loop = caught_up(load(row.state), self.history(name, row.version, row.folded))
-        except (ValueError, UnknownFactError):  # damaged, or newer than this program: as it is, for whoever looks
+            if row.folded >= row.version:
+                return row
+            state = dump(caught_up(load(row.state), self.history(name, row.version, row.folded)))
+        except (ValueError, TypeError, LookupError, UnknownFactError):  # damaged, or newer: as it is, for whoever looks
             return row
-        return row._replace(folded=row.version, state=dump(loop))
+        return row._replace(folded=row.version, state=state)
 
     def resolve(self, reference: str) -> str | None:
         """The loop that a person means by `owner/repo#42`, a pull request's address, or its name."""
@@ -185,7 +187,8 @@ class Log:
         with self._reading() as connection:
             if connection.execute(finished).first() is None:
                 return None
-            content = b"".join(connection.execute(chunks).scalars())
+            parts = connection.execute(chunks).scalars()
+            content = b"".join(part for part in parts if isinstance(part, bytes))  # SQLite would keep anything
         if sha256(content).hexdigest() != sha:
             raise BlobDamaged(sha)
         return content
