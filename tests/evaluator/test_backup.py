@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from amends.common.log.engine import LogUnreachable
 from amends.common.rows import Head
 from amends.evaluator.backup import Unsound, address, back_up, put_back
 from amends.evaluator.writer import NotEmpty, Writer
+from tests.faults.support.disks import no_room
 from tests.support.command import called
 from tests.support.facts import believed, observed, rejected
 from tests.support.scribe import Scribe, scribe, tamper, tell_of_a_cycle, tell_of_a_second_rejection
@@ -143,6 +146,31 @@ def test_a_damaged_log_has_no_backup_in_place(sqlite_url: str, file: Path) -> No
     with pytest.raises(Unsound, match="at position 4"):
         back_up(sqlite_url, file)
     assert not file.exists()
+
+
+def test_a_log_that_cannot_be_read_to_its_end_has_no_backup(sqlite_url: str, file: Path) -> None:
+    with scribe(sqlite_url) as one:
+        tell_of_a_cycle(one)
+    log = Path(sqlite_url.removeprefix("sqlite:///"))
+    with closing(sqlite3.connect(log)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        [root] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'events'").fetchone()
+    with log.open("r+b") as damaged:
+        damaged.seek((root - 1) * 4096)
+        damaged.write(b"\xff" * 4096)
+    with pytest.raises(Unsound, match="malformed"):
+        back_up(sqlite_url, file)
+    assert not file.exists()
+
+
+def test_a_full_disk_is_named(sqlite_url: str, file: Path, tmp_path: Path) -> None:
+    with scribe(sqlite_url) as one:
+        tell_of_a_cycle(one)
+    back_up(sqlite_url, file)
+    with no_room(os.getpid(), 64 * 1024), pytest.raises(LogUnreachable, match="see that there is room"):
+        back_up(sqlite_url, tmp_path / "other.db")
+    with no_room(os.getpid(), 64 * 1024), pytest.raises(LogUnreachable, match="see that there is room"):
+        put_back(file, address(tmp_path / "new.db"))
 
 
 def test_without_a_log_there_is_no_backup(file: Path, tmp_path: Path) -> None:

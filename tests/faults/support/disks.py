@@ -14,11 +14,11 @@ NEXT_TO_NOTHING = 4_096
 
 
 @contextmanager
-def no_room(pid: int) -> Iterator[None]:
-    """For the length of a block the process can write no file beyond its first page."""
+def no_room(pid: int, but: int = NEXT_TO_NOTHING) -> Iterator[None]:
+    """For the length of a block the process can write no file beyond its first page, or so many bytes."""
     process = psutil.Process(pid)
     soft, hard = process.rlimit(psutil.RLIMIT_FSIZE)
-    process.rlimit(psutil.RLIMIT_FSIZE, (NEXT_TO_NOTHING, hard))
+    process.rlimit(psutil.RLIMIT_FSIZE, (but, hard))
     try:
         yield
     finally:

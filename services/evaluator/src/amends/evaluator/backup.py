@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from amends.common.log import Log
@@ -75,6 +76,8 @@ def sound(url: str) -> Audit:
     log = Log(url)
     try:
         found = audit(log, deep=True)
+    except LogUnreachable as error:
+        raise Unsound(str(error)) from error
     finally:
         log.close()
     wrong = [one for one in found.violations if one.invariant != _REBUILT]
@@ -119,16 +122,25 @@ def _check(url: str) -> None:
 def _copied(source: Path, target: Path) -> None:
     """SQLite's own online backup, in one step: one moment of the log, and whoever writes does not wait."""
     reading = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
-    with closing(reading) as old, closing(sqlite3.connect(target)) as new:
+    with _writing(target), closing(reading) as old, closing(sqlite3.connect(target)) as new:
         old.backup(new)
 
 
 def _alone(file: Path) -> None:
     """One file, with nothing beside it, and all of it on the disk."""
-    with closing(sqlite3.connect(file)) as connection:
+    with _writing(file), closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
     with file.open("rb") as written:
         os.fsync(written.fileno())
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """What most often keeps a backup from being made is a full disk."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise LogUnreachable(f"{file} cannot be written ({error}): see that there is room for it") from error
 
 
 def _fresh(file: Path) -> Path:
