@@ -1,12 +1,26 @@
 """The ledger at its edges: what is known of an item, when it is open, and what takes no second turn."""
 
-from amends.common.events import Author, Escalated, FixRequested, Judgement, LoopOpened, Verdict
+import pytest
+
+from amends.common.events import (
+    AnyFact,
+    Author,
+    Escalated,
+    Finding,
+    FixRequested,
+    Judgement,
+    LeftOut,
+    LoopOpened,
+    Verdict,
+)
 from amends.common.standing import questions, window
 from tests.support.facts import (
     HEAD,
     MARIA,
     NEXT,
+    PANEL,
     TOM,
+    aside,
     at,
     believed,
     check,
@@ -180,6 +194,42 @@ def test_texts_that_did_not_fit_are_in_the_next_request() -> None:
     rest = {text.item for text in story.last(FixRequested).texts}
     assert first | rest == {f"command/wish-{n}" for n in range(8)}
     assert not first & rest
+
+
+FINDING = rejected(by=PANEL).model_copy(update={"findings": (Finding(text="too slow"),)})
+OURS = [(command("refine", text="too slow"), "command/refine-1"), (FINDING, "finding/1/1"), (comment(), "thread/5")]
+
+
+def beside_toms(fact: AnyFact, id_: str, judgement: str) -> Telling:
+    """What came with a fact has its verdict; and then Tom's review was answered, and nothing else was collected."""
+    story = given(fact, policy=BOTH).after(30).when(fetched(item(id_, "too slow", PANEL)), started())
+    question = verdict(id_, judgement, "too slow").model_copy(update={"reason": "what for?"})
+    story.when(only_answered(question), *believed(rejected(4, TOM))).after(30)
+    crowded = fetched(item("review/4", by=TOM), n=2).model_copy(update={"left_out": LeftOut(overflow=1)})
+    story.when(crowded if id_ == "thread/5" else fetched(item("review/4", by=TOM), n=2))
+    return story.when(started(n=2), only_answered(verdict("review/4", "answered"), n=2)).so_far()
+
+
+came_with_a_fact = pytest.mark.parametrize(("fact", "id_"), OURS, ids=["refine", "finding", "no room for it"])
+
+
+@came_with_a_fact
+def test_a_question_about_what_a_later_collection_does_not_repeat_stays_open_until_it_is_answered(
+    fact: AnyFact, id_: str
+) -> None:
+    story = beside_toms(fact, id_, "needs_human")
+    assert story.status == "needs_human"
+    story.when(aside(text="for speed") if id_ != "thread/5" else comment(text="for speed", reply=6)).after(30)
+    story.then("fix.requested 3/1")
+    assert [question.item for question in story.last(FixRequested).questions] == [id_]
+
+
+@came_with_a_fact
+def test_what_was_deferred_and_a_later_collection_does_not_repeat_is_opened_again_by_a_reset(
+    fact: AnyFact, id_: str
+) -> None:
+    story = beside_toms(fact, id_, "deferred").when(command("reset")).after(30)
+    story.then("command.accepted reset", "fix.requested 3/1")
 
 
 def test_a_fix_that_keeps_coming_back_may_be_asked_for_by_hand() -> None:

@@ -837,13 +837,16 @@ def _failing(cycle: Cycle, failed: Failed) -> Cycle:
 def _collected(loop: Loop, fact: CommentsFetched, mark: Mark) -> Loop:
     seen = frozenset(fact.seen)
     found = {collected.id: collected for collected in fact.items}
+    closed = {(one.item, one.version) for one in loop.cycle.closed} if loop.cycle else set()
     items = {}
     for id_ in (*loop.items, *(id_ for id_ in found if id_ not in loop.items)):
         known, now = loop.items.get(id_), found.get(id_)
         item = known or _unknown(now.kind if now else "comment", mark)
         hints = {node: hint for node, hint in item.hints.items() if _unseen(item, node, hint, fact.head, seen)}
         if now is None:
-            items[id_] = replace(item, hints=hints, asked={}, absent=not hints)
+            # What needs no verdict is not told where there is no room, and a text of our own only while it waits.
+            kept = (id_, item.version) in closed and bool(item.text or fact.left_out.overflow)
+            items[id_] = replace(item, hints=hints, asked={}, absent=not (hints or kept))
         else:
             items[id_] = changed(_indexed(item, now, loop.n), hints=hints, asked={}, absent=False)
     strangers = {*loop.strangers, *fact.strangers} - {collected.author.id for collected in fact.items}
