@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from amends.common.events import CommandName, FixRequested, Judgement, Permission
+from amends.common.events import AnyFact, CommandName, FixRequested, Judgement, Permission
 from tests.support.facts import (
     ANNA,
     EVE,
@@ -23,11 +23,13 @@ from tests.support.facts import (
     failed,
     fetched,
     item,
+    looked_at,
     observed,
     only_answered,
     prepared,
     pushed,
     rejected,
+    resolved,
     started,
     verdict,
 )
@@ -76,6 +78,29 @@ def test_fix_during_a_cycle_is_done_with_its_next_attempt_if_there_is_one() -> N
     story.when(fetched(item(), item("thread/5", by=TOM), k=2), started(k=2)).so_far()
     story.when(prepared(verdict(), verdict("thread/5"), k=2), pushed())
     assert (story.judgement("thread/5"), story.loop.ask) == ("fixed", "")
+
+
+def asked_for(*said: AnyFact) -> Telling:
+    """Two threads that no trigger covers are asked for and collected."""
+    story = given(comment(by=TOM), comment(6, by=TOM), command("fix"))
+    seen = looked_at(comment(by=TOM), comment(6, by=TOM))
+    story.when(fetched(item("thread/5", by=TOM), item("thread/6", by=TOM), seen=seen), started(), *said)
+    return story.when(prepared(verdict("thread/5")), pushed()).so_far()
+
+
+def test_what_fix_asked_for_and_was_left_for_the_next_cycle_is_in_it() -> None:
+    asked_for().after(30).then("fix.requested 2/1")
+
+
+def test_what_fix_asked_for_and_is_superseded_is_in_the_next_cycle() -> None:
+    story = asked_for(resolved(6), comment(text="and the other", by=TOM, reply=7))
+    assert story.judgement("thread/5") is Judgement.SUPERSEDED
+    story.after(30).then("fix.requested 2/1")
+
+
+def test_what_fix_asked_for_and_has_its_verdict_is_as_before() -> None:
+    story = asked_for(resolved(6)).when(comment(text="and the other", by=TOM, reply=7)).after(300).then()
+    assert story.judgement("thread/5") is Judgement.FIXED
 
 
 def test_fix_starts_a_finished_loop_again() -> None:

@@ -848,7 +848,7 @@ def _collected(loop: Loop, fact: CommentsFetched, mark: Mark) -> Loop:
             kept = (id_, item.version) in closed and bool(item.text or fact.left_out.overflow)
             items[id_] = replace(item, hints=hints, asked={}, absent=not (hints or kept))
         else:
-            items[id_] = changed(_indexed(item, now, loop.n), hints=hints, asked={}, absent=False)
+            items[id_] = changed(_indexed(loop, item, now), hints=hints, asked={}, absent=False)
     strangers = {*loop.strangers, *fact.strangers} - {collected.author.id for collected in fact.items}
     return changed(loop, items=items, seen=fact.seen, strangers=tuple(sorted(strangers)))
 
@@ -860,19 +860,22 @@ def _unseen(item: Item, node: str, hint: Hint, head: str, seen: frozenset[str]) 
     return bool(hint.body) and seen_as(node, hint.body) not in seen
 
 
-def _indexed(item: Item, now: Collected, n: int) -> Item:
-    """The item as it was just collected, in cycle n."""
+def _indexed(loop: Loop, item: Item, now: Collected) -> Item:
+    """The item as it was just collected. Who said `fix` asked for all that is open now, until it has its verdict."""
     verdicts, reopened = item.verdicts, item.reopened
     if item.waived and verdicts.get(now.version) in UNDECIDED:
         verdicts = {**verdicts, now.version: Judgement.DEFERRED}
     hints = (*item.asked.values(), *item.hints.values())
     if item.resolved and now.version != item.version and any(hint.updated > item.closed_at for hint in hints):
         reopened = now.version  # words that count, said after somebody had resolved it
+    resolved = now.resolved and now.version != reopened
+    everything = loop.cycle is not None and loop.cycle.scope == "all"
     return replace(
         item, kind=now.kind, author=now.author, review=now.review, version=now.version, verdicts=verdicts,
-        resolved=now.resolved and now.version != reopened, reopened=reopened, ours=now.ours, path=now.path,
+        resolved=resolved, reopened=reopened, ours=now.ours, path=now.path,
         line=now.line, severity=now.severity or item.severity,
-        first_cycle=item.first_cycle if item.version or item.verdicts else n,
+        first_cycle=item.first_cycle if item.version or item.verdicts else loop.n,
+        named=item.named or (everything and not resolved and verdicts.get(now.version) in UNJUDGED),
     )  # fmt: skip
 
 
@@ -944,7 +947,8 @@ HOLDS = frozenset({Failure.DRAFT, Failure.FORK, Failure.BRANCH_GONE, Failure.ACC
 def _judged(item: Item, verdict: Verdict, mark: Mark) -> Item:
     verdicts = {**item.verdicts, verdict.version: verdict.judgement}
     fixed = item.fixed + (verdict.judgement is Judgement.FIXED)
-    item = replace(item, verdicts=verdicts, named=False, fixed=fixed, severity=verdict.severity or item.severity)
+    named = item.named and verdict.judgement is Judgement.SUPERSEDED
+    item = replace(item, verdicts=verdicts, named=named, fixed=fixed, severity=verdict.severity or item.severity)
     match verdict.judgement:
         case Judgement.NEEDS_HUMAN:
             text = verdict.reason[:LONGEST_QUESTION]
