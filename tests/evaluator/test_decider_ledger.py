@@ -15,9 +15,11 @@ from amends.common.events import (
 )
 from amends.common.standing import questions, window
 from tests.support.facts import (
+    EVE,
     HEAD,
     MARIA,
     NEXT,
+    OTHER,
     PANEL,
     TOM,
     aside,
@@ -40,7 +42,7 @@ from tests.support.facts import (
     verdict,
 )
 from tests.support.given import Telling, collecting, fixing, given, pushing, settling
-from tests.support.policies import CHECKS, MANY_CYCLES, SHORT_CLAIM, THREADS
+from tests.support.policies import CHECKS, MANY_CYCLES, ONE_CYCLE, SHORT_CLAIM, THREADS
 
 BOTH = THREADS.model_copy(update={"max_cycles": 20})
 
@@ -141,6 +143,12 @@ def test_an_escalation_does_not_name_what_was_put_aside() -> None:
     story = fixing().when(command("skip"), *believed(rejected(4, TOM))).after(30)
     story.when(fetched(item(), item("review/4", by=TOM), n=2), started(n=2))
     story.when(only_answered(n=2)).so_far()
+    assert story.last(Escalated).items == ("review/4",)
+
+
+def test_an_escalation_names_neither_what_a_stranger_said_nor_a_check_of_an_older_commit() -> None:
+    story = pushing(ONE_CYCLE).when(pushed(), check(NEXT), observed(50, head=OTHER))
+    story.when(comment(9, by=EVE), *believed(rejected(7, EVE), "read"), *believed(rejected(4))).after(30)
     assert story.last(Escalated).items == ("review/4",)
 
 

@@ -50,7 +50,6 @@ from amends.common.loop import (
     Item,
     Loop,
     Phase,
-    is_open,
     needs_human,
     remembered,
 )
@@ -294,29 +293,29 @@ def _given_up(loop: Loop, policy: Policy, reason: str, *, used: bool, detail: st
     finished = CycleFinished(n=loop.n, outcome="failed", used=used, reason=reason, verdicts=verdicts)
     failed = cycle.failed if cycle else None
     said = failed if failed and failed.reason == reason else None
-    escalated = _escalation(loop, f"cycle/{loop.n}", reason, said.detail if said else detail)
+    escalated = _escalation(loop, policy, f"cycle/{loop.n}", reason, said.detail if said else detail)
     update = {"history": remembered(loop, finished), "patch": said.patch if said else None}
     return [finished, escalated.model_copy(update=update)]
 
 
-def _conflicting(loop: Loop, _policy: Policy) -> Decisions:
+def _conflicting(loop: Loop, policy: Policy) -> Decisions:
     """A merge conflict is shown to a human, once; the work on the branch goes on beside it."""
     cycle = loop.cycle
     if cycle is None or not cycle.conflicts or cycle.conflicts == loop.conflicts:
         return []
     detail = f"conflicts with the base branch in {', '.join(cycle.conflicts)}"[:4_000]
-    escalated = _escalation(loop, f"cycle/{loop.n}/{loop.k}", "conflict", detail)
+    escalated = _escalation(loop, policy, f"cycle/{loop.n}/{loop.k}", "conflict", detail)
     return [escalated.model_copy(update={"stops": False})]
 
 
-def _unstarted(loop: Loop, _policy: Policy) -> Decisions:
+def _unstarted(loop: Loop, policy: Policy) -> Decisions:
     """A commit that no check looks at is shown to a human; nothing waits for it."""
     if loop.watch and loop.watch.over:
         return [ChecksRequested(n=loop.watch.n, sha=loop.watch.sha)]
     if not loop.unstarted or loop.pull is None:
         return []
     detail = f"{', '.join(loop.unstarted)} did not begin for {loop.pull.head}"[:4_000]
-    escalated = _escalation(loop, f"ci/{loop.pull.head}", "ci_not_started", detail)
+    escalated = _escalation(loop, policy, f"ci/{loop.pull.head}", "ci_not_started", detail)
     return [escalated.model_copy(update={"stops": False})]
 
 
@@ -466,7 +465,7 @@ def _asked(loop: Loop, policy: Policy) -> Decisions:
     fresh = {id_: item for id_, item in questions(loop, policy).items() if item.questioned != item.version}
     if fresh and not loop.finished:
         later = f"/{loop.version}" if loop.version > loop.ended + 1 else ""  # whose thread was opened again meanwhile
-        escalated = _escalation(loop, f"cycle/{loop.n}{later}", "question")
+        escalated = _escalation(loop, policy, f"cycle/{loop.n}{later}", "question")
         return [escalated.model_copy(update={"items": tuple(sorted(fresh, key=_place)), "stops": False})]
     return []
 
@@ -475,8 +474,8 @@ def _raised_by(item: Item, account: str) -> bool:
     return (item.author is not None and item.author.account == account) or account in item.voices
 
 
-def _escalation(loop: Loop, of: str, reason: str, detail: str = "") -> Escalated:
-    found = sorted((id_ for id_, item in loop.items.items() if is_open(item)), key=_place)
+def _escalation(loop: Loop, policy: Policy, of: str, reason: str, detail: str = "") -> Escalated:
+    found = sorted({**counting(loop, policy, "all"), **questions(loop, policy)}, key=_place)
     return Escalated(of=of, reason=reason, detail=detail, items=_fitting(found[:200], MAX_NAMES), history=loop.history)
 
 
@@ -500,13 +499,17 @@ def _started(loop: Loop, policy: Policy) -> Decisions:
         return []
     of = f"cycle/{loop.n}/{opening.generation if opening else loop.woken.version}"
     if loop.used >= policy.max_cycles + loop.granted:
-        return [_escalation(loop, of, "max_cycles", f"{loop.used} cycles used of {policy.max_cycles + loop.granted}")]
+        return [
+            _escalation(
+                loop, policy, of, "max_cycles", f"{loop.used} cycles used of {policy.max_cycles + loop.granted}"
+            )
+        ]
     if spent := _overspent(loop, policy):
-        return [_escalation(loop, of, Failure.LIMITS, spent)]
+        return [_escalation(loop, policy, of, Failure.LIMITS, spent)]
     raised_again = [id_ for id_, item in counting(loop, policy).items() if item.fixed >= policy.max_reraises]
     if raised_again and not loop.ask:
         detail = f"raised again after {policy.max_reraises} fixes: {min(raised_again, key=_place)}"
-        return [_escalation(loop, of, "reraised", detail)]
+        return [_escalation(loop, policy, of, "reraised", detail)]
     return [_requested(loop, policy, 1)]
 
 
