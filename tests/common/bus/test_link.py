@@ -95,3 +95,19 @@ async def test_who_stops_while_it_is_connecting_is_heeded_whenever_that_is() -> 
             await asyncio.wait({opening}, timeout=10)
             assert opening.cancelled(), f"after {number % 20} turns of the loop it goes on"
             await link.close()
+
+
+@asynchronous
+async def test_what_is_subscribed_to_while_the_server_goes_away_is_heard_when_it_is_back(nats: NatsServer) -> None:
+    heard: list[str] = []
+
+    async def hear(message: Msg) -> None:
+        heard.append(message.subject)
+
+    async with linked(nats.url) as link:
+        async with reconnecting(link):
+            nats.kill()
+            await link.subscribe("news", hear, seconds=1)
+            nats.start()
+        await link.publish("news")
+        await until(lambda: heard == ["news"])

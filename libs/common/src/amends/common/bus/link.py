@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Self
@@ -93,14 +94,17 @@ class Link:
         """A subject for answers that come one by one."""
         return self._client.new_inbox()
 
-    async def subscribe(self, subject: str, heard: Callable[[Msg], Awaitable[None]]) -> Subscription:
+    async def subscribe(
+        self, subject: str, heard: Callable[[Msg], Awaitable[None]], *, seconds: int = 10
+    ) -> Subscription:
         """Hear a subject from now until the subscription ends; it outlives reconnects."""
         try:
             subscription = await self._client.subscribe(subject, cb=heard)
-            await self._client.flush()
-            return subscription
         except NatsError as error:
             raise Unanswered(f"cannot subscribe to {subject}: {error}") from error
+        with suppress(NatsError):  # a server that is away hears of it as soon as it is back
+            await self._client.flush(seconds)
+        return subscription
 
     async def publish(
         self, subject: str, payload: bytes = b"", *, reply: str = "", headers: Mapping[str, str] | None = None

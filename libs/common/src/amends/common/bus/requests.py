@@ -87,7 +87,8 @@ class Requests:
         for subject, serve in self._served().items():
             broker.subscriber(subject, GROUP, no_reply=True)(self._taking(serve, broker))
         await broker.start()
-        await broker.connection.flush()  # only now the server has heard of us
+        with suppress(NatsError):  # one that goes away now hears of us when it is back
+            await broker.connection.flush()  # only now the server has heard of us
         self._broker = broker
 
     async def leave(self, patience: float = 10.0) -> None:
