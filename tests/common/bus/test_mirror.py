@@ -1,5 +1,7 @@
 """The mirror: sequence = position, and nothing that is not so."""
 
+from pathlib import Path
+
 import pytest
 
 from amends.common.bus.jetstream import Rejected, ask
@@ -84,6 +86,16 @@ async def test_a_stream_that_somebody_configured_otherwise_says_where(nats: Nats
         assert state is not None
         assert "max_age is 60000000000, not None" in state.drift
         assert "deny_purge is None, not True" in state.drift
+
+
+@asynchronous
+async def test_a_server_that_takes_no_large_messages_is_not_as_it_must_be(tmp_path: Path) -> None:
+    (tmp_path / "nats.conf").write_text("max_payload: 64KB")
+    server = NatsServer(tmp_path, tmp_path / "nats.conf").start()
+    async with linked(server.url) as link:
+        state = await Mirror(link).create(1, "epoch-1")
+        assert state.drift == ("NATS takes messages of 65536 bytes, not of 524288: raise its max_payload",)
+    server.kill()
 
 
 @asynchronous

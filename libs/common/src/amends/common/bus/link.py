@@ -78,6 +78,11 @@ class Link:
         """Whether there is a server right now."""
         return self._client.is_connected
 
+    @property
+    def largest(self) -> int:
+        """The bytes of the largest message that the server takes."""
+        return self._client.max_payload
+
     def health(self) -> str:
         """`ok`, or what is wrong with the connection."""
         if self._client.is_closed:

@@ -16,6 +16,7 @@ from amends.common.envelope import Row, cloud_event, row_from, subject
 STREAM = "EVENTS"
 EPOCH = "amends.epoch"
 MESSAGES = 1_000_000  # about 0.5 GB, and a month of a busy installation: more than a backup's interval
+LARGEST = 512 * 1024  # bytes of a message: of an event with its headers, or of a part of a blob
 WINDOW = 4 * 1024 * 1024  # bytes under way before the server must have confirmed them
 
 
@@ -110,8 +111,14 @@ class Mirror:
             last=state["last_seq"],
             epoch=(config.get("metadata") or {}).get(EPOCH, ""),
             created=info["created"],
-            drift=drift({**stream(self._replicas), **_NEVER}, config),
+            drift=drift({**stream(self._replicas), **_NEVER}, config) + self._narrow(),
         )
+
+    def _narrow(self) -> tuple[str, ...]:
+        """What a server does not take was never sent, and would be tried again for ever."""
+        if self._link.largest >= LARGEST:
+            return ()
+        return (f"NATS takes messages of {self._link.largest} bytes, not of {LARGEST}: raise its max_payload",)
 
 
 def stream(replicas: int) -> dict[str, object]:
@@ -128,7 +135,7 @@ def stream(replicas: int) -> dict[str, object]:
         "max_bytes": -1,
         "max_age": 0,
         "max_msgs_per_subject": -1,
-        "max_msg_size": 512 * 1024,
+        "max_msg_size": LARGEST,
         "duplicate_window": 100_000_000,  # 0.1 s, the least: positions tell copies apart, not ids in memory
         "allow_direct": True,
         "deny_delete": True,
