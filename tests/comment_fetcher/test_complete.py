@@ -67,6 +67,19 @@ async def test_a_crowd_takes_six_requests_and_three_the_next_time(scene: Scene) 
     assert {"one more", "changed"} <= {said.comment.body for said in again.everything()}
 
 
+@asynchronous
+async def test_what_the_owner_of_a_token_drafts_is_not_said_before_he_sends_it_off(scene: Scene) -> None:
+    scene.pull.comment("bob", "Why?", path="app.py", line=10).reply("Because.", "alice")
+    draft = scene.pull.review("octocat", "pending", "", [{"path": "app.py", "line": 10, "body": "Hm."}])
+    async with Client(scene.token_settings) as client:
+        reach, reader = await client.repository(scene.repo.id), Reader()
+        early = await reader.read(reach, scene.pull.number)
+        draft.submit("REQUEST_CHANGES")
+        late = await reader.read(reach, scene.pull.number)
+    assert [[said.comment.body for said in thread.said] for thread in early.threads] == [["Why?", "Because."]]
+    assert [thread.said[0].comment.body for thread in late.threads] == ["Why?", "Hm."]
+
+
 @dataclass
 class Meddler:
     """Says, edits, deletes or resolves something before each of the first requests."""

@@ -108,7 +108,7 @@ class Forge(Shop):
         to = None if one["id"] == thread["id"] else {"fullDatabaseId": thread["id"]}
         of = {"fullDatabaseId": one["review"]} if one["review"] else None
         place = {"path": "a.py", "diffHunk": thread["hunk"], "replyTo": to, "pullRequestReview": of}
-        return {**self._spoken("PullRequestReviewComment", "PRRC", one), **place}
+        return {**self._spoken("PullRequestReviewComment", "PRRC", one), **place, "state": "SUBMITTED"}
 
     def _thread(self, one: Json) -> Json:
         words = [self._remarked(one, comment) for comment in one["comments"]]

@@ -15,7 +15,7 @@ NESTED = 50  # comments that come with each thread; 100 threads of a page then s
 _WHO = "__typename login ... on User { databaseId } ... on Bot { databaseId } ... on Organization { databaseId }"
 _TURN = "totalCount pageInfo { startCursor endCursor hasNextPage hasPreviousPage }"
 _SPOKEN = "id fullDatabaseId body createdAt updatedAt lastEditedAt isMinimized author { ...Who } editor { ...Who }"
-_REPLY = "id fullDatabaseId updatedAt lastEditedAt isMinimized editor { ...Who }"
+_REPLY = "id fullDatabaseId state updatedAt lastEditedAt isMinimized editor { ...Who }"
 _FIELDS: dict[List, str] = {
     "threads": (
         "id isResolved isOutdated path line startLine diffSide startDiffSide subjectType "
@@ -39,7 +39,7 @@ _PULL = (
     "headRepository { databaseId } baseRefName author { ...Who } labels(first: 100) { nodes { name } }"
 )
 _REMARK = (
-    f"{_SPOKEN} path diffHunk originalLine originalStartLine originalCommit {{ oid }} "
+    f"{_SPOKEN} state path diffHunk originalLine originalStartLine originalCommit {{ oid }} "
     "pullRequestReview { fullDatabaseId } replyTo { fullDatabaseId }"
 )
 _POLICY = (

@@ -52,6 +52,7 @@ _ONE: TypeAdapter[Json] = TypeAdapter(Json)
 # Made once: pydantic forgets a generic that nobody holds, and would make it anew for every page.
 _THREADS, _REVIEWS, _TALK, _REPLIES = Listed[ThreadSeen], Listed[ReviewSeen], Listed[TalkSeen], Listed[Reply]
 _MAY_LACK = {"checks", "policy"}
+_DRAFT = "PENDING"
 _PATHS = {"thread": "/pulls/comments/{0}", "comment": "/issues/comments/{0}", "review": "/pulls/{1}/reviews/{0}"}
 _NUMBERED = re.compile(r"(thread|comment|review)-([0-9]{1,19})")
 
@@ -83,9 +84,10 @@ class Index:
         return strand.entries() if strand else []
 
     def threads(self) -> list[tuple[ThreadSeen, list[Reply]]]:
-        """The threads with all their comments."""
+        """The threads with all their comments; drafts, which a token's owner is shown of his own, are not said yet."""
         found: list[ThreadSeen] = self.all("threads")
-        return [(thread, self.all("replies", thread.id) or list(thread.comments.nodes)) for thread in found]
+        listed = [(thread, self.all("replies", thread.id) or thread.comments.nodes) for thread in found]
+        return [(thread, [one for one in replies if one.state != _DRAFT]) for thread, replies in listed]
 
     def nodes(self) -> set[str]:
         """The names of all that is in the lists, and those that it has where webhooks give none."""
@@ -309,7 +311,8 @@ def _take(found: Json | None, names: set[str], remarks: dict[int, RemarkSeen], t
     there.add(_Node.model_validate(found).id)
     if found.get("__typename") == "PullRequestReviewComment" and found["id"] in names:
         remark = RemarkSeen.model_validate(found)
-        remarks[remark.full_database_id] = remark
+        if remark.state != _DRAFT:
+            remarks[remark.full_database_id] = remark
 
 
 async def _numbered(reach: Reach, number: int, unseen: Sequence[str]) -> list[str]:
@@ -348,7 +351,7 @@ def _snapshot(reach: Reach, index: Index, threads: Any, lagging: tuple[str, ...]
         repo=reach.place.repo,
         full_name=index.full_name or reach.place.full_name,
         seen=index.seen,
-        reviews=tuple(said(one, one.review) for one in index.all("reviews") if one.state != "PENDING"),
+        reviews=tuple(said(one, one.review) for one in index.all("reviews") if one.state != _DRAFT),
         talk=tuple(said(one, one.comment) for one in index.all("talk")),
         threads=threads,
         checks=tuple(index.all("checks")),

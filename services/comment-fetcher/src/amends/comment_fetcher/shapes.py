@@ -132,6 +132,7 @@ class Reply(Shape):
 
     id: Words = ""
     full_database_id: Id
+    state: Words = ""
     updated_at: datetime | None = None
     last_edited_at: datetime | None = None
     editor: Who | None = None
@@ -156,6 +157,7 @@ class ThreadSeen(Shape):
 class RemarkSeen(Spoken):
     """A comment in a thread, with its words."""
 
+    state: Words = ""
     path: Words = ""
     diff_hunk: Words = ""
     original_line: int | None = None
