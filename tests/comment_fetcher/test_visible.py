@@ -18,7 +18,7 @@ BITS = [
     *["`", "  ", "    ", "> ", "- ", "1. ", "# ", "|", "---", "***", "*", "_", "~~", "\\", "!", "a", "word ", "<b>"],
     *["</b>", "<script>", "</script>", "<?", "?>", "<![CDATA[", "]]>", "\u200b", "\u200d", "\u200c", "\ufe0f", "👩"],
     *["💻", "می", "خواهم", "\u202e", "\U000e0041", "🏴", "\u00ad", '"', "'", "http://x", "suggestion", "\t", "<br>"],
-    *["<pre>", "</pre>", "<div>", "=", "+", "&copy;"],
+    *["<pre>", "</pre>", "<div>", "=", "+", "&copy;", "<style>", "<title ", "</title>", "<textarea>", "<IFRAME"],
 ]
 
 
@@ -40,6 +40,8 @@ def test_inv_14_doing_it_twice_changes_nothing(text: str) -> None:
         f'<a title="{HIDDEN}">ok</a>',
         f"<script>{HIDDEN}</script>ok",
         f"<style>{HIDDEN}</style>ok",
+        f'<script>\n<b title="{HIDDEN}">ok</b>',
+        f"<script>ok <!-- {HIDDEN}",
         f"```python {HIDDEN}\nok\n```",
         "ok" + "".join(chr(0xE0000 + ord(letter)) for letter in HIDDEN),
         f"<![CDATA[{HIDDEN}]]>ok",
@@ -59,7 +61,21 @@ def test_what_people_write_survives(text: str) -> None:
     assert visible(text) == text
 
 
-@pytest.mark.parametrize("bit", ["[", "<!--", "*a_", ">", "`", "![[", "&#", "- ", "<a ", "[a](<b", "1. ", "x\n\n"])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<script> is let through here.\n\nAlso rename `foo`.", "\\<script> is let through here.\nAlso rename `foo`."),
+        ("<iframe> is forbidden: <b>take it out</b>", "\\<iframe> is forbidden: take it out"),
+        ("Not <textarea>, a <div>", "Not \\<textarea>, a"),
+    ],
+)
+def test_a_tag_that_github_shows_as_a_word_hides_no_words(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize(
+    "bit", ["[", "<!--", "*a_", ">", "`", "![[", "&#", "- ", "<a ", "[a](<b", "1. ", "x\n\n", "<title "]
+)
 def test_no_text_takes_long(bit: str) -> None:
     began = time.process_time()
     visible((bit * 65_536)[:65_536])

@@ -40,6 +40,11 @@ _FLAGS = ("\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
           "\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
           "\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f")  # fmt: skip
 _UNSPOKEN_TAGS = frozenset({"script", "style", "template", "title", "textarea", "noscript", "svg", "math", "iframe"})
+# GitHub shows these tags as words. Where one of them ends we hide what is in it; one that never ends hides nothing.
+_WORD_TAG = re.compile(
+    r"<(?P<end>/?)(?P<name>title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)(?=[\s/>]|\Z)",
+    re.IGNORECASE | re.ASCII,
+)
 _COMMENT = re.compile(
     r"<!--.*?(?:--!?>|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<![A-Za-z].*?(?:>|\Z)", re.DOTALL
 )
@@ -251,6 +256,8 @@ def _spans(children: Sequence[Token]) -> Iterator[str]:  # noqa: C901 - one arm 
                 yield f"]({links.pop()})"
             case "image":
                 yield "[image]"
+            case "html_inline" if _WORD_TAG.match(token.content):
+                yield _escaped(token.content)
             case "html_inline":
                 yield "\n" if _BREAK.fullmatch(token.content) else ""
             case _:
@@ -289,7 +296,15 @@ class _Text(HTMLParser):
 
 def _html(html: str) -> str | None:
     parser = _Text()
-    parser.feed(_COMMENT.sub(" ", html))
+    parser.feed(_with_words(_COMMENT.sub(" ", html)))
     parser.close()
     lines = (line.strip() for line in "".join(parser.shown).split("\n"))
     return "\n".join(_escaped(line) for line in lines if line) or None
+
+
+def _with_words(html: str) -> str:
+    """The HTML in which a tag that begins what never ends is the word that GitHub shows."""
+    ends = {found["name"].lower(): found.start() for found in _WORD_TAG.finditer(html) if found["end"]}
+    return _WORD_TAG.sub(
+        lambda found: f"&lt;{found[0][1:]}" if found.start() > ends.get(found["name"].lower(), -1) else found[0], html
+    )
