@@ -66,6 +66,12 @@ def test_coderabbits_findings_are_found_with_place_and_severity() -> None:
     assert ("src/old.py", None, 7, Severity.MEDIUM) in places
 
 
+def test_what_coderabbit_could_not_post_as_a_thread_is_found_and_its_praise_is_not() -> None:
+    unposted = CODERABBIT.replace("⚠️ Outside diff range comments", "🛑 Comments failed to post")
+    found = said("coderabbitai[bot]", unposted.replace("🧹 Nitpick comments", "🔇 Additional comments")).buried
+    assert [(one.path, one.line, one.severity) for one in found] == [("src/old.py", 7, Severity.MEDIUM)]
+
+
 def test_copilots_suppressed_comments_are_found() -> None:
     [found] = said("copilot-pull-request-reviewer[bot]", COPILOT).buried
     assert (found.path, found.line, found.severity) == ("src/app.py", 12, Severity.LOW)
@@ -89,7 +95,23 @@ def test_any_bots_list_of_places_is_taken_apart() -> None:
         ("other[bot]", "All good, no issues found!", Word.UNKNOWN),
         ("other[bot]", "", Word.UNKNOWN),
         ("other[bot]", "You are out of credits.", Word.UNAVAILABLE),
+        ("other[bot]", "Rate limit exceeded: try again in 12 minutes.", Word.UNAVAILABLE),
+        ("other[bot]", "You have reached your monthly usage limit.", Word.UNAVAILABLE),
+        ("other[bot]", "An internal error occurred while reviewing.", Word.UNAVAILABLE),
     ],
 )
 def test_silence_is_unknown_and_a_notice_is_no_good_word(login: str, raw: str, word: Word) -> None:
     assert said(login, raw).word is word
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "The login endpoint has no rate limit. Add one.",
+        "When an error occurred in parse(), the file stays open.",
+        "The token limit of the prompt is never checked.",
+        "load() is unable to process an empty file.",
+    ],
+)
+def test_a_finding_about_limits_and_errors_is_no_notice(raw: str) -> None:
+    assert (said("other[bot]", raw).word, said("other[bot]", raw).rest) == (Word.UNKNOWN, raw)

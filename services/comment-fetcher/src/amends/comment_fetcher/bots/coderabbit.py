@@ -18,14 +18,14 @@ _PROMPT = re.compile(r"^\W*(?:Prompt for |Committable suggestion|Learnt from|Als
 _END = re.compile(
     r"^\W*(?:Review details|Review info|Commits|Files selected|Files ignored|Configuration|Path-based|Prompt for )"
 )
+# Of a section that is not named here ("Comments failed to post", and whatever comes next) a finding is a finding.
 _SEVERITY = {
-    "outside diff range comments": Severity.MEDIUM,
     "nitpick comments": Severity.SUGGESTION,
-    "duplicate comments": Severity.MEDIUM,
     "minor comments": Severity.LOW,
     "major comments": Severity.HIGH,
     "critical comments": Severity.CRITICAL,
 }
+_NO_FINDINGS = re.compile(r"additional comments|end$")  # what it found right, and what it says of itself
 _NOTICES = re.compile(
     r"Rate limit exceeded|exceeded the limit|Review skipped|Reviews? paused|Draft detected|review limit|quota|"
     r"out of (?:usage )?credits|unable to review|Review failed|Review was skipped|Currently processing|"
@@ -73,11 +73,13 @@ class _Reading:
             self.rest.append(text)
 
     def _close(self) -> None:
-        if self._place is not None and self.section in _SEVERITY and (text := "\n".join(self._text).strip()):
+        text = "\n".join(self._text).strip()
+        if self._place is not None and text and not _NO_FINDINGS.match(self.section):
             label = next((line for line in self._text if line.strip()), "")
             severity = severity_in(label) if _LABEL.match(label.strip()) else None
             start, end = self._place
-            self.found.append(Buried(text, self.path, start, end, severity or _SEVERITY[self.section]))
+            usual = _SEVERITY.get(self.section, Severity.MEDIUM)
+            self.found.append(Buried(text, self.path, start, end, severity or usual))
         self._text, self._place, self._silent = [], None, False
 
     def close(self) -> None:

@@ -12,10 +12,13 @@ _PLACE = re.compile(
     r"[*`\]]{0,4}(?:\([^)]*\))?(?:\s*[-:\u2013\u2014]\s*(?P<rest>.*))?$"
 )
 _HEADING = re.compile(r"^#{1,6} |^---+$")
+# What became of the bot's own work. Findings speak of limits, quotas and errors, too, and are none of these.
 _NOTICES = re.compile(
-    r"rate limit|quota (?:exceeded|reached)|review (?:was )?skipped|unable to (?:review|complete|process)|"
-    r"(?:usage|token|credit)s? (?:limit|exhausted)|out of credits|trial (?:has )?(?:ended|expired)|"
-    r"failed to (?:run|review)|an (?:internal )?error occurred",
+    r"(?:(?:rate|usage|token|credit) limit|quota|credits)(?: (?:was|is|has been))? (?:exceeded|reached|hit|exhausted)|"
+    r"(?:exceeded|reached|hit) (?:your|our) (?:\w+ ){0,3}(?:limit|quota)|be(?:en|ing) rate[- ]limited|out of credits|"
+    r"trial (?:has )?(?:ended|expired)|review (?:was )?skipped|(?:unable|failed) to review|"
+    r"(?:unable to (?:complete|process)|failed to run) (?:the|this|your) (?:review|analysis|request|pull request)|"
+    r"an (?:internal )?error occurred(?: (?:while|during|when) (?:review|process|analy|generat|running)|\W*\Z)",
     re.IGNORECASE,
 )
 
