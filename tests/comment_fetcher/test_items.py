@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from amends.comment_fetcher.collect import Refused, fitted
@@ -105,6 +107,16 @@ async def test_a_conflict_is_named_by_its_paths(scene: Scene, sqlite_book: Book)
     scene.repo.commit("main", {"app.py": LINES.replace("line 10\n", "line TEN\n"), "new.py": "1\n"})
     async with at_work(sqlite_book, scene) as desk:
         scene.pull.review("bob", "changes_requested", "please")
+        assert (await desk.cycle()).conflicts == ("app.py",)
+
+
+@asynchronous
+async def test_the_branch_it_conflicts_with_may_have_any_name(scene: Scene, sqlite_book: Book) -> None:
+    scene.repo.point("release/#1%2F", scene.repo.branches["main"])
+    pull = scene.repo.pull("late", by="alice", files={"app.py": "late\n"}, base="release/#1%2F")
+    scene.repo.commit("release/#1%2F", {"app.py": "early\n"})
+    async with at_work(sqlite_book, replace(scene, pull=pull)) as desk:
+        pull.review("bob", "changes_requested", "please")
         assert (await desk.cycle()).conflicts == ("app.py",)
 
 

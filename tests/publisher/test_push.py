@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,13 @@ def test_a_fix_is_one_commit_with_exactly_its_changes(sqlite_book: Book, scene: 
     assert (scene.pull.head, commit.parents) == (crew.last(FixPushed).sha, (base,))
     assert (scene.repo.read("app.py", "feature"), scene.repo.read("old.py", "feature")) == (WHAT, LINES.encode())
     assert (crew.keys, crew.last(CycleFinished).outcome) == ([f"{crew.loop}/cycle/1"], "pushed")
+
+
+def test_a_branchs_name_may_hold_what_an_address_may_not(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:
+    changed = {"app.py": LINES.replace("line 10\n", "line ten\n")}
+    odd = replace(scene, pull=scene.repo.pull("fix/#12_100%25", by="alice", files=changed))
+    crew = tell(sqlite_book, odd, tmp_path, pushed)
+    assert odd.pull.head == crew.last(FixPushed).sha
 
 
 def test_the_message_names_the_review_and_whom_to_thank(sqlite_book: Book, scene: Scene, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from amends.common.events import PolicyObserved
 from amends.common.github.client import Reach
 from amends.common.github.errors import Missing, Torn
 from amends.common.github.models import Many, Part, Words
-from amends.common.github.names import is_sha
+from amends.common.github.names import in_path, is_sha
 from amends.common.github.pages import together
 from amends.common.github.text import name
 
@@ -54,10 +54,10 @@ async def conflicts(reach: Reach, snapshot: Snapshot) -> tuple[str, ...]:
     pull = snapshot.pull
     if snapshot.seen.mergeable != "CONFLICTING" or not is_sha(pull.head.sha):
         return ()
+    base, head = in_path(pull.base.ref), pull.head.sha
     try:
         ours, theirs = await together(
-            reach.get(f"/compare/{one}...{other}?per_page=1", _COMPARED)
-            for one, other in ((pull.base.ref, pull.head.sha), (pull.head.sha, pull.base.ref))
+            reach.get(f"/compare/{one}...{other}?per_page=1", _COMPARED) for one, other in ((base, head), (head, base))
         )
     except Missing:
         return (UNKNOWN,)

@@ -10,7 +10,7 @@ from amends.common.events import Failure, PrClosed, PrObserved
 from amends.common.github.client import Reach
 from amends.common.github.errors import Missing, Torn
 from amends.common.github.models import Part, Pull
-from amends.common.github.names import is_branch
+from amends.common.github.names import in_path, is_branch
 from amends.common.github.sightings import pull_seen
 from amends.common.identity import PullId
 
@@ -66,7 +66,7 @@ async def pushable(reach: Reach, at: PullId, live: Live, head_ref: str) -> None:
     if head_ref == default:
         raise Refused(Failure.POLICY, "its branch is the default branch, which amends never pushes to", branch=True)
     try:
-        branch = await reach.get(f"/branches/{head_ref}", _BRANCH)
+        branch = await reach.get(f"/branches/{in_path(head_ref)}", _BRANCH)
     except Missing:
         raise Refused(Failure.BRANCH_GONE, f"the branch {head_ref[:200]} is gone") from None
     if branch.protected:

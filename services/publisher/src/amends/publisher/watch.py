@@ -18,6 +18,7 @@ from amends.common.events import ChecksCounted, ChecksRequested, PrClosed
 from amends.common.github.client import Client, Reach
 from amends.common.github.errors import Denied, Missing
 from amends.common.github.models import Check, Many, Part, Status, Words
+from amends.common.github.names import in_path
 from amends.common.github.sightings import check_name
 from amends.common.identity import PullId
 from amends.publisher.live import Live, seen
@@ -107,8 +108,9 @@ async def _began(reach: Reach, sha: str) -> set[str]:
 
 async def _required(reach: Reach, live: Live) -> set[str]:
     """By the branch's protection, and by rulesets."""
-    branch = await reach.get(f"/branches/{live.pull.base.ref}", _BRANCH)
+    base = in_path(live.pull.base.ref)
+    branch = await reach.get(f"/branches/{base}", _BRANCH)
     protected = branch.protection.required_status_checks if branch.protection else None
-    rules = await reach.get(f"/rules/branches/{live.pull.base.ref}", _RULES)
+    rules = await reach.get(f"/rules/branches/{base}", _RULES)
     named = (one for rule in rules if rule.parameters for one in rule.parameters.required_status_checks)
     return {name for name in (*(protected.contexts if protected else ()), *(one.context for one in named)) if name}

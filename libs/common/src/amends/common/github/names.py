@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from urllib.parse import quote
 
 _REPOSITORY = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9_.-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}")
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\[bot\])?")
@@ -39,3 +40,8 @@ def is_branch(name: str) -> bool:
     if len(name) > _LONGEST_BRANCH or _NO_REF.search(name):
         return False
     return (name.isascii() and name.isprintable()) or not any(unicodedata.category(letter)[0] == "C" for letter in name)
+
+
+def in_path(branch: str) -> str:
+    """A branch's name as part of an address, which `#` would end and `%` would change."""
+    return quote(branch)
