@@ -103,6 +103,17 @@ async def test_a_required_check_that_fails_is_an_item_unless_the_base_fails_too(
 
 
 @asynchronous
+async def test_of_the_bases_checks_all_pages_are_read(scene: Scene, sqlite_book: Book) -> None:
+    scene.repo.protect("main", checks=("last",))
+    for name in (*(f"matrix {n}" for n in range(100)), "last"):
+        scene.repo.check(scene.repo.branches["main"], name, "failure")
+    scene.repo.check(scene.pull.head, "last", "failure")
+    async with at_work(sqlite_book, scene) as desk:
+        scene.pull.review("bob", "changes_requested", "please")
+        assert [one.kind for one in (await desk.cycle()).items] == ["review"]
+
+
+@asynchronous
 async def test_a_conflict_is_named_by_its_paths(scene: Scene, sqlite_book: Book) -> None:
     scene.repo.commit("main", {"app.py": LINES.replace("line 10\n", "line TEN\n"), "new.py": "1\n"})
     async with at_work(sqlite_book, scene) as desk:

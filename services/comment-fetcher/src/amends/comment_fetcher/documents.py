@@ -117,15 +117,16 @@ def nodes_document(ids: Sequence[str]) -> Document:
     return Document(text, {f"i{place}": part for place, part in enumerate(parts)})
 
 
-def base_checks_document(branch: str) -> Document:
-    """How the checks of a branch's last commit ended."""
+def base_checks_document(branch: str, after: str | None = None) -> Document:
+    """A page of how the checks of a branch's last commit ended."""
     check = "... on CheckRun { id name status conclusion } ... on StatusContext { context state }"
     text = (
-        f"query BaseChecks({_VARIABLES}, $branch: String!) {{ {_REPOSITORY} {{ databaseId "
+        f"query BaseChecks({_VARIABLES}, $branch: String!, $after: String) {{ {_REPOSITORY} {{ databaseId "
         "ref(qualifiedName: $branch) { target { ... on Commit { "
-        f"statusCheckRollup {{ contexts(first: {SIZE}) {{ nodes {{ {check} }} }} }} }} }} }} }} }}"
+        f"statusCheckRollup {{ contexts(first: {SIZE}, after: $after) {{ pageInfo {{ hasNextPage endCursor }} "
+        f"nodes {{ {check} }} }} }} }} }} }} }} }}"
     )
-    return Document(text, {"branch": f"refs/heads/{branch}"})
+    return Document(text, {"branch": f"refs/heads/{branch}", "after": after})
 
 
 def policy_document() -> Document:

@@ -9,18 +9,19 @@ from pydantic import TypeAdapter, ValidationError
 from amends.comment_fetcher.checks import failing
 from amends.comment_fetcher.documents import base_checks_document, policy_document
 from amends.comment_fetcher.policyfile import policy_seen
-from amends.comment_fetcher.shapes import RepositorySeen, rollup_page
+from amends.comment_fetcher.shapes import CheckSeen, RepositorySeen, rollup_page
 from amends.comment_fetcher.snapshot import Snapshot
 from amends.common.events import PolicyObserved
 from amends.common.github.client import Reach
 from amends.common.github.errors import Missing, Torn
 from amends.common.github.models import Many, Part, Words
 from amends.common.github.names import in_path, is_sha
-from amends.common.github.pages import together
+from amends.common.github.pages import TooMany, together
 from amends.common.github.text import name
 
 _SOON = 30.0
 MOST_PATHS = 100
+_MOST_PAGES = 50
 UNKNOWN = "(GitHub does not say where)"
 
 
@@ -67,14 +68,21 @@ async def conflicts(reach: Reach, snapshot: Snapshot) -> tuple[str, ...]:
 
 async def failing_on_base(reach: Reach, branch: str) -> frozenset[str]:
     """The checks that fail on the base as it is: the change is not to blame for them."""
-    document = base_checks_document(branch)
-    data, _ = await reach.query(document.text, **document.variables)
-    ref: Any = (data.get("repository") or {}).get("ref") or {}
-    try:
-        page = rollup_page((ref.get("target") or {}).get("statusCheckRollup"))
-    except ValidationError as error:
-        raise Torn(_SOON, "the checks of the base cannot be read") from error
-    return frozenset(check.called for check in failing(page.nodes))
+    found: list[CheckSeen] = []
+    after: str | None = None
+    for _ in range(_MOST_PAGES):
+        document = base_checks_document(branch, after)
+        data, _errors = await reach.query(document.text, **document.variables)
+        ref: Any = (data.get("repository") or {}).get("ref") or {}
+        try:
+            page = rollup_page((ref.get("target") or {}).get("statusCheckRollup"))
+        except ValidationError as error:
+            raise Torn(_SOON, "the checks of the base cannot be read") from error
+        found += page.nodes
+        if not page.page_info.has_next_page:
+            return frozenset(check.called for check in failing(found))
+        after = page.page_info.end_cursor
+    raise TooMany(f"more than {_MOST_PAGES} pages of checks on the base")
 
 
 async def policy(reach: Reach) -> PolicyObserved:
