@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from pydantic import SecretStr, TypeAdapter
@@ -117,6 +118,18 @@ async def test_after_a_limit_nobody_knocks_until_it_is_over(scene: Scene) -> Non
         with pytest.raises(Limited):
             await reach.get("/pulls/1", PULL)
         assert (round(first.value.delay), client.requests) == (30, asked)
+
+
+@asynchronous
+async def test_graphqls_secondary_limit_is_not_waited_for_until_the_hour_is_over(scene: Scene) -> None:
+    async with Client(scene.token_settings) as client:
+        reach = await client.named("acme/widget")
+        left = {"x-ratelimit-remaining": "4000", "x-ratelimit-reset": str(int(time.time()) + 3_000)}
+        said = {"errors": [{"type": "RATE_LIMITED", "message": "You have exceeded a secondary rate limit."}]}
+        scene.double.faults.next("GRAPHQL", status=200, body=said, headers=left)
+        with pytest.raises(Limited) as limited:
+            await reach.query("query($owner:String!,$name:String!){repository(owner:$owner,name:$name){id}}")
+    assert round(limited.value.delay) == 60
 
 
 @asynchronous

@@ -284,7 +284,9 @@ class Client:
         return data or {}, errors
 
     def _look_for_limits(self, errors: list[Json], told: Told, scope: Scope) -> None:
-        if any(error.get("type") in _LIMITS or "secondary rate" in str(error.get("message")) for error in errors):
+        if any("secondary rate" in str(error.get("message")) for error in errors):
+            raise self.gate(scope.installation).refused(told.headers)  # the hour's own reset has no part in it
+        if any(error.get("type") in _LIMITS for error in errors):
             raise self.gate(scope.installation).refused({**told.headers, "x-ratelimit-remaining": "0"})
 
 
