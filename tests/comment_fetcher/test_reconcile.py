@@ -11,7 +11,7 @@ import pytest
 from amends.comment_fetcher.reconcile import Budget, Spent
 from amends.common.answers import Followed, Report
 from amends.common.delivery import Later
-from amends.common.events import AccessChanged, CommentDeleted, PrClosed, ReviewRejected
+from amends.common.events import AccessChanged, CommentDeleted, PrClosed, ReviewRejected, ThreadUnresolved
 from amends.common.frozen import replace
 from amends.common.github.sightings import Ours
 from amends.common.identity import About
@@ -160,6 +160,20 @@ async def test_a_comment_that_only_a_replica_lacks_is_not_deleted(scene: Scene, 
         said.hide(9)
         assert (await desk.reconciler.look()).missed != []
         assert not any(isinstance(event.fact, CommentDeleted) for event in sqlite_book.events())
+
+
+@asynchronous
+async def test_a_thread_that_was_opened_again_while_nobody_looked_is_open(scene: Scene, sqlite_book: Book) -> None:
+    thread, other = (scene.pull.comment("bob", words, path="app.py", line=10) for words in ("Why?", "How?"))
+    thread.resolve("alice")
+    async with at_work(sqlite_book, scene) as before:
+        await before.reconciler.look()
+    thread.unresolve("bob")
+    async with at_work(sqlite_book, scene) as desk:
+        await desk.reconciler.look()
+        told = [event.fact for event in sqlite_book.events() if isinstance(event.fact, ThreadUnresolved)]
+        assert [fact.root for fact in told] == [thread.root.id]
+        assert [desk.loop.items[f"thread/{one.root.id}"].resolved for one in (thread, other)] == [False, False]
 
 
 @asynchronous

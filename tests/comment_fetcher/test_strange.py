@@ -64,7 +64,8 @@ async def test_all_is_read_however_it_is_said(tmp_path: Path, odd: str) -> None:
         expects = [fact.node for fact in facts if isinstance(fact, CommentAdded | ReviewRejected)]
         again = await Reader().read(reach, NUMBER, expects)
         talk, _ = await reach.every(f"/issues/{NUMBER}/comments", _TALK)
-    assert [fact.type for fact in facts] == ["pr.observed", "review.rejected", *["comment.added"] * 9]
+    said = ["pr.observed", "review.rejected", *["comment.added"] * 9, "thread.unresolved"]
+    assert [fact.type for fact in facts] == said
     assert [one.comment.body for one in snapshot.threads[0].said] == ["```suggestion\nb = 23\n```", "Why?"]
     assert [one.comment.body for one in snapshot.talk] == [one.body for one in talk] == [f"talk {n}" for n in range(7)]
     assert (again.lagging, snapshot.reviews[0].comment.id > 2**53) == ((), True)

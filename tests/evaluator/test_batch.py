@@ -384,6 +384,12 @@ def test_snapshots_are_numbered_within_a_batch_too(book: Book) -> None:
     assert answers == [Recorded(1), Recorded(3), Already(3), Recorded(4)]
 
 
+def test_that_a_thread_is_still_open_is_no_news_and_that_it_is_open_again_is(book: Book) -> None:
+    still = unresolved().model_copy(update={"updated_at": None})
+    assert book.says(comment(), still) == [Recorded(1), Already(1)]
+    assert book.says(resolved(seconds=100), still, still) == [Recorded(3), Recorded(4), Already(4)]
+
+
 def test_a_policy_file_that_comes_back_is_recorded_again(book: Book) -> None:
     book.says(
         policy_observed("1" * 40), policy_observed("2" * 40), policy_observed("2" * 40), policy_observed("1" * 40)

@@ -34,14 +34,12 @@ class Before:
     """What an earlier snapshot showed, for what only its absence tells."""
 
     comments: dict[str, CommentDeleted] = field(default_factory=dict)
-    resolved: frozenset[int] = frozenset()
 
 
 def before(snapshot: Snapshot, ours: Ours) -> Before:
     """What the next snapshot is compared with."""
     said = (one for one in snapshot.everything() if not own(one.comment, ours))
-    gone = {one.node: comment_gone(one.comment) for one in said if not isinstance(one.comment, Review)}
-    return Before(gone, frozenset(thread.root for thread in snapshot.threads if thread.resolved))
+    return Before({one.node: comment_gone(one.comment) for one in said if not isinstance(one.comment, Review)})
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def sighted(snapshot: Snapshot, sight: Sight, earlier: Before) -> list[AnyFact]:
         *(fact for said in snapshot.reviews for fact in _review(said, sight)),
         *(fact for thread in snapshot.threads for said in thread.said for fact in _comment(said, sight)),
         *(fact for said in snapshot.talk for fact in _comment(said, sight)),
-        *_turned(snapshot, earlier),
+        *_turned(snapshot),
         *_gone(snapshot, earlier),
         *_checks(snapshot, sight),
     ]
@@ -102,11 +100,12 @@ def _order(said: Said, sight: Sight) -> Iterator[CommandGiven]:
         yield order
 
 
-def _turned(snapshot: Snapshot, earlier: Before) -> Iterator[AnyFact]:
+def _turned(snapshot: Snapshot) -> Iterator[AnyFact]:
+    """Of each thread, since it may have been opened again while nobody looked: the log knows whether that is news."""
     for thread in snapshot.threads:
         if thread.resolved:
             yield ThreadResolved(root=thread.root)
-        elif thread.root in earlier.resolved:
+        elif thread.node:  # what is in no list yet has no state that anybody could see
             yield ThreadUnresolved(root=thread.root)
 
 

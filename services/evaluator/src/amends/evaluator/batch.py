@@ -14,7 +14,16 @@ from typing import NamedTuple
 from amends.common.answers import Already, Answer, Recorded, Refused, Report, has_nul
 from amends.common.crash import crash_point
 from amends.common.envelope import MAX_ENVELOPE, VOCABULARY, Event, Row, encode, event_of, row_of
-from amends.common.events import CommentsFetched, Fact, FixFailed, FixPrepared, FixStarted, LoopStuck, PushRefused
+from amends.common.events import (
+    CommentsFetched,
+    Fact,
+    FixFailed,
+    FixPrepared,
+    FixStarted,
+    LoopStuck,
+    PushRefused,
+    ThreadUnresolved,
+)
 from amends.common.frozen import replace
 from amends.common.identity import INSTALLATION, loop_name, policy_loop
 from amends.common.loop import DAY, Loop, Spent, evolve, snapshot_updated, snapshot_value
@@ -270,7 +279,7 @@ class Batch:
             return self._free_key(held.loop.id, fact.key), None
         slot = held.loop.slots.get(fact.slot)
         if slot is None:
-            return f"{fact.key}/1", None
+            return f"{fact.key}/1", _still_open(held.loop, fact)
         updated = snapshot_updated(fact)
         older = updated is not None and slot.updated is not None and updated < slot.updated
         dated_later = updated is not None and (slot.updated is None or updated > slot.updated)
@@ -412,3 +421,11 @@ class Batch:
         head = self.tx.head
         self.tx.advance(Head(last.pos, last.hash, last.time, head.epoch, max(head.vocabulary, VOCABULARY), self.code))
         self._projected.clear()
+
+
+def _still_open(loop: Loop, fact: Fact) -> Already | None:
+    """A thread is open until somebody resolves it: that one whose date nobody knows still is, is no news."""
+    if not isinstance(fact, ThreadUnresolved) or fact.updated_at is not None:
+        return None
+    item = loop.items.get(f"thread/{fact.root}")
+    return Already(item.mark.pos) if item and not item.resolved else None
