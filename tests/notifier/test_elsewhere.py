@@ -343,6 +343,20 @@ async def test_a_mail_whose_fate_nobody_knows_is_not_sent_again(scene: Scene, sq
             assert (len(box.letters), desk.owed) == (1, [])
 
 
+@pytest.mark.parametrize("refused", [set[str](), {"gone@acme.test"}])
+@asynchronous
+async def test_a_mail_is_sent_once_however_the_server_says_goodbye(
+    refused: set[str], scene: Scene, sqlite_book: Book
+) -> None:
+    async with mail() as box:
+        box.answers, box.refused = {"QUIT": "421 too many connections"}, refused
+        channel = by_mail(box, "a@acme.test", "gone@acme.test")
+        async with at_work(sqlite_book, scene, RULED, channels={"email": channel}) as desk:
+            question(desk)
+            assert await desk.react(2) == []
+        assert len(box.letters) == 1
+
+
 @pytest.mark.parametrize(
     ("section", "values"),
     [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import smtplib
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -41,7 +42,7 @@ class MailChannel:
 
     def _deliver(self, message: EmailMessage, claimed: Callable[[], None]) -> None:
         try:
-            with self._connected() as server:
+            with _left_politely(self._connected()) as server:
                 _handed_over(server, self._settings, message, claimed)
         except (OSError, smtplib.SMTPException) as error:
             raise _judged(error) from error
@@ -62,6 +63,17 @@ class MailChannel:
             server.close()
             raise
         return server
+
+
+@contextmanager
+def _left_politely(server: smtplib.SMTP) -> Iterator[smtplib.SMTP]:
+    """Whatever it answers to our goodbye: what became of the message was said before."""
+    try:
+        yield server
+    finally:
+        with suppress(OSError):  # of which all of smtplib's own are
+            server.quit()
+        server.close()
 
 
 def _logged_in(server: smtplib.SMTP, known: Smtp) -> None:
