@@ -305,6 +305,33 @@ async def test_rel_11_a_reminder_brings_back_a_model_that_forgot_to_report(place
     assert place.double.asked[2].messages[-1]["content"][0]["text"] == "Call `report` to end."
 
 
+@pytest.mark.parametrize("odd", [Says(()), Says(("",)), Says((" \n",), "tool_use"), Says(("Well.",), "tool_use")])
+@asynchronous
+async def test_rel_11_a_reply_without_words_or_calls_ends_nothing(place: Place, odd: Says) -> None:
+    place.double.says(ACTIONABLE, odd, EDIT, FIXED)
+    assert place.blob(await place.prepared(), "app.py") == CHANGED.replace("line ten", "line X")
+
+
+@asynchronous
+async def test_a_name_that_is_no_text_is_shown_to_the_agent_as_it_can_be(place: Place) -> None:
+    odd = calls(Uses("run", {"command": 'printf x > "$(printf "odd\\377")"'}))
+    tidied = calls(Uses("run", {"command": "rm odd*"}))
+    place.double.says(ACTIONABLE, odd, calls(Uses("list", {"path": None})), EDIT, FIXED, tidied, FIXED)
+    await place.prepared()
+    assert (r"odd\udcff" in place.results()[2], r"odd\udcff: it holds what cannot be seen" in place.results()[4]) == (
+        True, True,
+    )  # fmt: skip
+
+
+@asynchronous
+async def test_a_name_that_is_no_text_ends_an_attempt_with_words(place: Place) -> None:
+    place.double.says(ACTIONABLE, calls(Uses("run", {"command": 'printf x > "$(printf "odd\\377")"'})))
+    place.double.always = reports(item_1="declined: No.")
+    ended = await place.ended()
+    assert isinstance(ended, FixFailed)
+    assert (ended.reason, "it holds what cannot be seen" in ended.detail) == (Failure.POLICY, True)
+
+
 @asynchronous
 async def test_tools_that_are_not_there_or_asked_wrongly_answer_with_what_is_wrong(place: Place) -> None:
     place.double.says(

@@ -154,9 +154,10 @@ async def test_a_reply_says_how_it_ended(double: ModelDouble, stop: str, meant: 
     assert (await turn(double)).stop == meant
 
 
+@pytest.mark.parametrize("raw", ['{"path": nonsense', "[1]", "null", '"a"', "3"])
 @asynchronous
-async def test_calls_that_are_no_json_are_asked_for_again(double: ModelDouble) -> None:
-    double.says(calls(Uses("view", raw='{"path": nonsense')), calls(Uses("view", {"path": "a"})))
+async def test_calls_that_are_no_json_or_no_object_are_asked_for_again(double: ModelDouble, raw: str) -> None:
+    double.says(calls(Uses("view", raw=raw)), calls(Uses("view", {"path": "a"})))
     assert (await turn(double)).calls[0].given == {"path": "a"}
 
 

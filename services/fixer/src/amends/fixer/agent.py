@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amends.common.events import Failure, Verdict
+from amends.common.github.text import legible
 from amends.common.policy import Severity
 from amends.fixer import verdicts
 from amends.fixer.brief import Task
@@ -117,7 +118,8 @@ class Run:
         except TurnFailed as failed:
             await self.ledger.closed(Turn(model.name, failed.tokens), self.unsaid(), whole=False)
             raise
-        self._say(reply.said)
+        if reply.said["content"]:
+            self._say(reply.said)
         await self.ledger.closed(Turn(model.name, reply.tokens), self.unsaid())
         return reply
 
@@ -148,7 +150,7 @@ class Run:
                 return [*(_result(call, Result("cut off, not done", wrong=True)) for call in reply.calls), *said]
             case "paused":
                 return self._lost(Failure.MALFORMED, "the model pauses", "Go on.")
-            case "end" if not reply.calls:
+            case "calls" | "end" if not reply.calls:
                 return self._lost(Failure.MALFORMED, "the model ends without a report", "Call `report` to end.")
             case "calls" | "end":
                 self._astray = 0
@@ -206,5 +208,5 @@ class Run:
 
 
 def _result(call: Call, result: Result) -> Json:
-    said: Json = {"type": "tool_result", "tool_use_id": call.id, "content": result.text or "[nothing]"}
+    said: Json = {"type": "tool_result", "tool_use_id": call.id, "content": legible(result.text) or "[nothing]"}
     return {**said, "is_error": True} if result.wrong else said

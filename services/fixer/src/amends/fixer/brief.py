@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from amends.common.feedback import Anchor, Feedback
+from amends.common.github.text import legible
 from amends.common.policy import Severity
 
 ROOM = 200_000  # characters
@@ -91,7 +92,7 @@ class _Marks:
 
     def around(self, name: str, text: str, most: int = _FIELD) -> str:
         """A region of others' words. Whoever guesses the nonce has it taken out of his words."""
-        said = text.replace(self.nonce, "")
+        said = legible(text).replace(self.nonce, "")
         if len(said) > most:
             said = f"{said[:most]}\n[... {len(said) - most} characters left out ...]"
         return f"<<<{name} {self.nonce}\n{said}\n{name} {self.nonce}>>>"

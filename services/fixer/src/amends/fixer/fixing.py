@@ -17,6 +17,7 @@ from amends.common.answers import Already, Answer, Recorded, Refused, Report, Un
 from amends.common.delivery import Later, pull_of
 from amends.common.envelope import Event
 from amends.common.events import AnyFact, CommentsFetched, Failure, FixFailed, FixPrepared, FixStarted, Usage
+from amends.common.github.text import clean
 from amends.common.identity import About
 from amends.common.patience import report_until_answered
 from amends.common.policy import Policy
@@ -144,6 +145,6 @@ def _failed(
     fetched: CommentsFetched, run: str, why: Stopped, usage: Usage | None = None, transcript: str | None = None
 ) -> FixFailed:
     return FixFailed(
-        n=fetched.n, k=fetched.k, run=run, reason=why.reason, detail=str(why)[:_LONGEST_DETAIL],
+        n=fetched.n, k=fetched.k, run=run, reason=why.reason, detail=clean(str(why))[:_LONGEST_DETAIL],
         usage=usage or Usage(), retry_after=ceil(why.retry_after), transcript=transcript,
     )  # fmt: skip

@@ -136,7 +136,7 @@ class Claude:
                 cache_control=_CACHED,
             ) as stream:
                 try:
-                    return await stream.get_final_message()
+                    return _whole(await stream.get_final_message())
                 except BaseException:
                     with suppress(AssertionError):  # nothing had come yet
                         asking.lost += _tokens(stream.current_message_snapshot)
@@ -147,6 +147,13 @@ class Claude:
             raise Again(TurnFailed(Failure.MODEL_OVERLOADED, f"{type(error).__name__}: {error}")) from error
         except (anthropic.APIError, ValueError) as error:  # a reply that is none, or a call that is no JSON
             raise Again(TurnFailed(Failure.MALFORMED, f"the reply cannot be read: {error}"[:400])) from error
+
+
+def _whole(message: Message) -> Message:
+    """The message, if each call in it gives its tool what tools are given."""
+    if any(block.type == "tool_use" and not isinstance(block.input, dict) for block in message.content):
+        raise ValueError("a tool is called with what is no object")
+    return message
 
 
 def _meant(error: anthropic.APIStatusError) -> Again | TurnFailed:
@@ -171,5 +178,7 @@ def _reply(message: Message) -> Reply:
             calls.append(Call(block.id, block.name, dict(block.input)))
         elif block.type == "text":
             words.append(block.text)
-    said: Json = {"role": "assistant", "content": [block.to_dict(mode="json") for block in message.content]}
+    # Some replies end before they begin, or with an empty block; the API takes neither back.
+    shown = [one for one in message.content if one.type != "text" or one.text.strip()]
+    said: Json = {"role": "assistant", "content": [block.to_dict(mode="json") for block in shown]}
     return Reply(said, stop, tuple(calls), "\n".join(words), _tokens(message))

@@ -31,6 +31,11 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("", _NEWLINES.sub("\n", text))
 
 
+def legible(text: str) -> str:
+    """The text with a number for each half of a letter, as names that are no UTF-8 hold: nothing sends those."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def clean(text: str) -> str:
     """The text, storable and without what looks like a secret: the only form in which words enter the log."""
     return _redacted(storable(text))

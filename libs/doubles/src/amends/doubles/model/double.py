@@ -198,14 +198,23 @@ def _wrong(asked: Asked, models: tuple[str, ...]) -> Denies | None:
 
 
 def _disordered(messages: list[Json]) -> Denies | None:
-    """Every call of a tool is answered in the very next message, and the user speaks first."""
+    """Every call of a tool is answered in the very next message, the user speaks first, and each says something."""
     if not messages or messages[0]["role"] != "user":
         return Denies(400, "invalid_request_error", "messages: first message must use the user role")
+    if any(_is_empty(one["content"]) for one in messages):
+        return Denies(400, "invalid_request_error", "messages: all messages must have non-empty content")
     for said, answer in zip(messages, [*messages[1:], None], strict=True):
         called = _ids(said, "tool_use", "id")
         if called and (answer is None or called != _ids(answer, "tool_result", "tool_use_id")):
             return Denies(400, "invalid_request_error", "tool_use ids were found without tool_result blocks")
     return None
+
+
+def _is_empty(content: str | list[Json]) -> bool:
+    """Nothing at all, or a block of text in which there is none."""
+    if isinstance(content, str):
+        return not content.strip()
+    return not content or any(one.get("type") == "text" and not one["text"].strip() for one in content)
 
 
 def _ids(said: Json, kind: str, name: str) -> set[str]:
