@@ -381,6 +381,36 @@ def test_folders_that_nobody_may_enter_are_entered(bench: Bench) -> None:
     assert changes == []
 
 
+def test_folders_that_nobody_may_write_in_are_cleared(bench: Bench) -> None:
+    def act(path: Path) -> None:
+        (path / "cache").mkdir()
+        (path / "cache/module").write_text("x\n")
+        (path / "cache").chmod(0o555)
+        path.chmod(0o555)
+
+    bench.begin(act)
+    modes = [place.stat().st_mode & 0o777 for place in (bench.path, bench.path / "cache")]
+    assert modes == [0o755, 0o755]  # root, as which tests may run, would be kept out by nothing
+    bench.again()
+    assert bench.files() == plain(FILES)
+
+
+def test_inv_32_names_too_long_to_be_taken_away_are_moved_out_of_the_way(bench: Bench) -> None:
+    def act(path: Path) -> None:
+        folder = os.open(path, os.O_RDONLY)
+        for _ in range(20):
+            os.mkdir("d" * 240, dir_fd=folder)
+            folder, above = os.open("d" * 240, os.O_RDONLY, dir_fd=folder), folder
+            os.close(above)
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+        os.close(folder)
+
+    bench.begin(act)
+    workspace, _ = bench.again()
+    assert "cannot be cleared" in workspace.notes[0]
+    assert bench.files() == plain(FILES)
+
+
 def test_inv_32_folders_without_end_are_moved_out_of_the_way(bench: Bench) -> None:
     def act(path: Path) -> None:
         inner = path

@@ -123,11 +123,12 @@ class _Look:
 def seen(root: Path, known: Mapping[str, Thing], quota: Quota) -> Sight:
     """All that stands below `root`; `known` is what was seen there before."""
     look = _Look(known, quota)
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    above = os.open(root.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        look.into(folder, "")
+        with _opened(root.name, above) as folder:
+            look.into(folder, "")
     finally:
-        os.close(folder)
+        os.close(above)
     return Sight(look.things, frozenset(look.folders))
 
 
@@ -224,6 +225,8 @@ def _opened(name: str, folder: int) -> Iterator[int]:
         _unlock(name, folder, 0o700)
         inner = os.open(name, flags, dir_fd=folder)
     try:
+        if (mode := stat.S_IMODE(os.fstat(inner).st_mode)) & 0o700 != 0o700:  # noqa: PLR2004 - of its owner
+            os.fchmod(inner, mode | 0o700)  # or nothing could be taken away there: caches are often locked so
         yield inner
     finally:
         os.close(inner)

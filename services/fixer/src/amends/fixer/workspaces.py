@@ -138,7 +138,12 @@ class Workspaces:
                     raise WorkspaceLost(f"{path} is gone, and the policy says worktree_missing: fail")
                 now = await self._cleared(loop, repository, kept, notes)
                 tree = await reading
-            now = await self._filled(path, repository, tree, now)
+            wanted = self._wanted(tree)
+            try:
+                await asyncio.to_thread(inventory.remove, path, now, wanted)
+            except (OSError, RecursionError) as error:
+                now = self._moved(loop, f"the workspace cannot be cleared ({error})", notes)
+            now = await self._filled(path, repository, wanted, now)
             self._keep(loop, Kept(base, now, time.time()))
             workspace = Workspace(
                 path, base, tuple(note[:_LONGEST_NOTE] for note in notes), repository, self._quota, tree, now
@@ -210,11 +215,13 @@ class Workspaces:
 
     # --- what should stand there -------------------------------------------------------------------------------------
 
-    async def _filled(self, path: Path, repository: Repository, tree: Mapping[str, Entry], now: Sight) -> Sight:
+    def _wanted(self, tree: Mapping[str, Entry]) -> Mapping[str, Entry]:
         wanted = {name: entry for name, entry in tree.items() if _is_shown(name, entry)}
         if len(wanted) > self._quota.files:
             raise TooMuch(f"the repository has {len(wanted)} files, at most {self._quota.files} are taken")
-        await asyncio.to_thread(inventory.remove, path, now, wanted)
+        return wanted
+
+    async def _filled(self, path: Path, repository: Repository, wanted: Mapping[str, Entry], now: Sight) -> Sight:
         things = {name: thing for name, thing in now.things.items() if thing[:2] == wanted.get(name)}
         missing: dict[str, list[str]] = {}
         for name in [name for name in wanted if name not in things]:
