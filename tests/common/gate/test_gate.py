@@ -208,3 +208,23 @@ def test_a_weaker_test_is_noticed(path: str, old: bytes, new: bytes | None) -> N
 )
 def test_a_test_that_moved_or_grew_is_not_weaker(changes: list[tuple[str, bytes | None, bytes | None]]) -> None:
     assert weakened(changes) == ""
+
+
+# --- what is made so that looking at it takes for ever ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"\n" * 400_000, b"it.each\n" * 50_000, b"eyJ" * 150_000])
+def test_inv_32_no_file_keeps_the_gate_busy_for_hours(content: bytes) -> None:
+    assert kinds(altered("tests/test_a.py", b"", content)) <= {"size"}
+
+
+def test_inv_32_lines_that_stand_there_again_and_again_are_not_compared_each_with_each() -> None:
+    old, new = b"x\ny\n" * 1_900, b"y\nx\nx\n" * 1_300
+    assert [one.name for one in hunks("a.txt", old, new)] == ["a.txt:1-3800"]
+
+
+def test_inv_32_a_piece_that_nearly_stands_everywhere_is_looked_for_once() -> None:
+    piece = b"x\n" * 200_000
+    before, after = b"1\n" + piece + b"2\n" + piece, b"one\n" + piece + b"two\n" + piece
+    assert unclaimed("a.txt", before, after, ["a.txt:1-1", "a.txt:200002-200002"]) == ()
+    assert unclaimed("a.txt", before, after.replace(b"two\n", b"two\ny\n", 1) + b"y\n", ["a.txt:1-1"]) != ()

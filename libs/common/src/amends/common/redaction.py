@@ -16,7 +16,7 @@ SHORTEST = 4  # a shorter secret would take half of every text with it
 _CERTAIN: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), re.compile(r"gh[pousr]_[A-Za-z0-9_.-]{16,}"), HIDDEN),
     (("github_pat_",), re.compile(r"github_pat_\w{16,}"), HIDDEN),
-    (("eyJ",), re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(\.[A-Za-z0-9_-]*)?"), HIDDEN),
+    (("eyJ",), re.compile(r"eyJ[A-Za-z0-9_-]{8,4000}+\.[A-Za-z0-9_-]{4,}(\.[A-Za-z0-9_-]*)?"), HIDDEN),
     (("sk-",), re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), HIDDEN),
     (("xox", "xapp-"), re.compile(r"\bx(ox[a-z]|app)-[A-Za-z0-9-]{10,}"), HIDDEN),
     (("hooks.slack.com/",), re.compile(r"hooks\.slack\.com/[\w/]+"), f"hooks.slack.com/{HIDDEN}"),

@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 _MOST = 4_000  # lines that are compared one by one; of more, everything between the first and the last difference
+_EXACT = 400  # of more, lines that stand there again and again are not compared each with each: that takes hours
 _RANGE = re.compile(r"(.*):([0-9]{1,9})-([0-9]{1,9})", re.DOTALL)
 _EVERYTHING = 10**9
 
@@ -55,7 +56,7 @@ def hunks(path: str, before: bytes | None, after: bytes | None) -> tuple[Hunk, .
     old, new = old[start : len(old) - tail], new[start : len(new) - tail]
     if len(old) > _MOST or len(new) > _MOST:
         return (Hunk(path, start + 1, start + len(old)),)
-    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    codes = SequenceMatcher(None, old, new, autojunk=max(len(old), len(new)) > _EXACT).get_opcodes()
     return tuple(Hunk(path, start + a + 1, start + b) for code, a, b, _, _ in codes if code != "equal")
 
 
@@ -93,16 +94,19 @@ def _fits(before: bytes, after: bytes, claims: Sequence[Hunk]) -> bool:
 
 def _in_order(lines: Sequence[bytes], pieces: Iterable[Sequence[bytes]]) -> bool:
     """Whether all pieces are there, one after the other: the first place of each leaves the most room for the next."""
-    at = 0
+    text, at = _ended(lines), 0
     for piece in pieces:
-        places = (
-            place for place in range(at, len(lines) - len(piece) + 1) if lines[place : place + len(piece)] == piece
-        )
-        found = next(places, None)
-        if found is None:
+        wanted = _ended(piece)
+        found = text.find(wanted, at)
+        if found < 0:
             return False
-        at = found + len(piece)
+        at = found + len(wanted) - 1  # what ends it is what the next begins after
     return True
+
+
+def _ended(lines: Sequence[bytes]) -> bytes:
+    """The lines as one text, in which each stands between two ends."""
+    return b"\n".join([b"", *lines, b""])
 
 
 def _joined(claims: Iterable[Hunk]) -> list[Hunk]:

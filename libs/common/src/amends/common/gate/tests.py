@@ -1,6 +1,7 @@
 """Whether a change makes tests weaker: fewer tests or assertions than before, or more that are skipped. Pure.
 
 It reads no language for real: it counts words that mean a test, an assertion or a skip in those that people use.
+Whoever writes the tests may mean us harm, so no pattern looks further than it has to.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ _TEST_FILE = re.compile(
     r"|(^|/)[^/]*(Test|Tests|Spec|IT)\.(java|kt|scala|cs|swift|php|groovy)$"
 )
 _TEST = re.compile(
-    r"^\s*(?:async\s+)?def\s+test"
-    r"|^\s*(?:it|test|specify|scenario)(?:\.each\b[^(]*\([^)]*\))?\s*[(\"'{ ]|^func\s+(?:Test|Fuzz)"
+    r"^[^\S\n]*(?:async\s+)?def\s+test"
+    r"|^[^\S\n]*(?:it|test|specify|scenario)(?:\.each\b[^(]{0,5000}\([^)]{0,5000}\))?\s*[(\"'{ ]|^func\s+(?:Test|Fuzz)"
     r"|@Test\b|@ParameterizedTest|#\[(?:\w+::)*test|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b|\bTEST(?:_F|_P)?\s*\(",
     re.MULTILINE,
 )
