@@ -16,7 +16,7 @@ import pytest
 from amends.common import effects
 from amends.common.gate import Altered
 from amends.common.git import Author, Edit, GitFailed, Repository
-from amends.fixer.inventory import Quota
+from amends.fixer.inventory import Quota, TooMuch
 from amends.fixer.sandbox import Command, Ended, Ran, shell
 from amends.fixer.workspaces import Within, Workspace, WorkspaceBusy, WorkspaceLost, Workspaces
 
@@ -261,6 +261,23 @@ def test_a_workspace_that_is_gone_is_not_made_anew_where_that_is_forbidden(bench
     bench.path.rename(bench.folder / "elsewhere")
     with pytest.raises(WorkspaceLost):
         asyncio.run(ready())
+
+
+def test_a_large_file_is_there(bench: Bench) -> None:
+    bench.workspaces, large = Workspaces(bench.folder / "ws"), bytes(65 << 20)
+    base = asyncio.run(bench.commit({"large.bin": large}))
+    _, changes = asyncio.run(bench.work(base, lambda path: (path / "more").write_text("x\n")))
+    assert ([one.path for one in changes], bench.files()["large.bin"] == large) == (["more"], True)
+
+
+def test_inv_32_a_file_without_end_is_not_read(bench: Bench) -> None:
+    def act(path: Path) -> None:
+        (path / "core").touch()
+        os.truncate(path / "core", (128 << 20) + 1)
+
+    bench.workspaces = Workspaces(bench.folder / "ws")
+    with pytest.raises(TooMuch, match="'core' has 134217729 bytes"):
+        bench.begin(act)
 
 
 def test_what_is_read_meanwhile_ends_with_the_look(bench: Bench) -> None:

@@ -17,6 +17,7 @@ from amends.common.answers import Already, Answer, Recorded, Refused, Report, Un
 from amends.common.delivery import Later, pull_of
 from amends.common.envelope import Event
 from amends.common.events import AnyFact, CommentsFetched, Failure, FixFailed, FixPrepared, FixStarted, Usage
+from amends.common.git import TooLarge
 from amends.common.github.text import clean
 from amends.common.identity import About
 from amends.common.patience import report_until_answered
@@ -137,7 +138,7 @@ class Slot:
             raise Stopped(Failure.LIMITS, "the time for an attempt is up") from None
         except WorkspaceLost as error:
             raise Stopped(Failure.WORKSPACE_LOST, str(error)) from error
-        except (WorkspaceBusy, TooMuch) as error:
+        except (WorkspaceBusy, TooMuch, TooLarge) as error:
             raise Stopped(Failure.LIMITS, str(error)) from error
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha1
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from amends.common.effects import effect
 
@@ -22,6 +22,8 @@ STRANGE = "000000"  # the mode of what git has no mode for
 LINK = "120000"
 _NO_FILES = frozenset((LINK, STRANGE))
 _DEEPEST = 120
+_CHUNK = 1 << 20
+LARGEST = 128 << 20  # bytes of a file that may change: more than GitHub takes
 _RACY = 100_000_000  # what was touched this long before we looked, in ns, may have been touched again since
 _GIT = {".git", "git~1"}
 _USUAL = {"100644": stat.S_IFREG | 0o644, "100755": stat.S_IFREG | 0o755}  # as we leave them
@@ -200,10 +202,21 @@ def blob_of(content_: bytes) -> str:
 
 
 def _hashed(name: str, folder: int) -> str:
-    return blob_of(_read(name, folder))
+    """As `blob_of`, of a file that memory need not have room for."""
+    with _file(name, folder) as opened:
+        found = sha1(b"blob %d\0" % os.fstat(opened.fileno()).st_size, usedforsecurity=False)
+        while chunk := opened.read(_CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
 
 
 def _read(name: str, folder: int) -> bytes:
+    with _file(name, folder) as opened:
+        return opened.read()
+
+
+@contextmanager
+def _file(name: str, folder: int) -> Iterator[BinaryIO]:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         file = os.open(name, flags, dir_fd=folder)
@@ -213,7 +226,7 @@ def _read(name: str, folder: int) -> bytes:
     with os.fdopen(file, "rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise TooMuch(f"{name!r} turned into something else")
-        return opened.read()
+        yield opened
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from amends.common.git import Author, Edit, Entry, Repository
 from amends.common.git.repositories import size_of
 from amends.common.policy import Missing
 from amends.fixer import inventory
-from amends.fixer.inventory import NOTHING, STRANGE, Quota, Sight, Thing, TooMuch
+from amends.fixer.inventory import LARGEST, NOTHING, STRANGE, Quota, Sight, Thing, TooMuch
 from amends.fixer.kept import Kept
 from amends.fixer.sandbox import Command, Ran, Sandbox
 from amends.fixer.sources import contents
@@ -89,6 +89,8 @@ class Workspace:
         entry = self._tree.get(path)
         if thing is None:
             return Altered(path, entry.mode if entry else None, old, None, None)
+        if thing.print.size > LARGEST:
+            raise TooMuch(f"{path!r} has {thing.print.size} bytes, at most {LARGEST} may be looked at")
         new = await asyncio.to_thread(inventory.content, self.path, path, thing.mode)
         return Altered(path, entry.mode if entry else None, old, thing.mode, new)
 

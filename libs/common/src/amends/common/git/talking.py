@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from amends.common.git.objects import TooLarge
 from amends.common.git.process import Call, GitFailed, started
 
-_LONGEST = 64 * 1024 * 1024
+_LONGEST = 128 << 20  # more than GitHub takes
 
 
 class Talk:
