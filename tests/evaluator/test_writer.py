@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
@@ -355,6 +355,21 @@ def test_a_blob_that_another_finished_meanwhile_is_not_forgotten(writer: Writer,
     assert writer.put_blob(CONTENT) == SHA
     assert writer.forget_abandoned(time.time_ns() // 1_000 + 2 * DAY) == 0
     assert log.blob(SHA) == CONTENT
+
+
+@pytest.mark.connected
+def test_a_part_that_somebody_puts_while_a_blob_is_finished_does_not_spoil_it(postgres_url: str) -> None:
+    with closing(Writer(postgres_url)) as writer, closing(Log(postgres_url)) as log:
+        put(writer, *PARTS)
+        finishing = Thread(target=writer.finish_blob, args=(SHA, len(CONTENT), len(PARTS)))
+        with psycopg.connect(postgres_url) as other:  # an evaluator in the middle of `put_chunk`
+            other.execute("UPDATE puts SET time = time + 1")
+            other.execute("INSERT INTO blob_chunks VALUES (%s, 99, 'stray')", (SHA,))
+            finishing.start()
+            finishing.join(0.2)
+            assert finishing.is_alive()
+        finishing.join()
+        assert log.blob(SHA) == CONTENT
 
 
 def test_a_part_is_never_larger_than_a_message(writer: Writer) -> None:

@@ -110,6 +110,7 @@ class Writer:
         sha = sha256(content).hexdigest()
         with self._begun("blob") as connection:
             if connection.execute(BLOB, {"sha": sha}).first() is None:
+                self._alone(connection, sha)
                 parts = [content[start : start + CHUNK] for start in range(0, len(content), CHUNK)]
                 for n, part in enumerate(parts):
                     connection.execute(self._statements.put_chunk, {"sha": sha, "n": n, "data": part})
@@ -122,14 +123,16 @@ class Writer:
             raise ValueError(f"part {n} of a blob has {len(data)} bytes, at most {CHUNK}")
         with self._begun("blob") as connection:
             if connection.execute(BLOB, {"sha": sha}).first() is None:
-                connection.execute(self._statements.begin_put, {"sha": sha, "time": time.time_ns() // 1_000})
+                self._alone(connection, sha)
                 connection.execute(self._statements.put_chunk, {"sha": sha, "n": n, "data": data})
 
     def finish_blob(self, sha: str, size: int, chunks: int) -> None:
         """Make the blob exist, if its parts are what its name says; if not, forget them and raise BlobMismatch."""
         with self._begun("blob") as connection:
-            finished = connection.execute(BLOB, {"sha": sha}).first() is not None
-            if finished or self._finish(connection, sha, size, chunks):
+            if connection.execute(BLOB, {"sha": sha}).first() is not None:
+                return
+            self._alone(connection, sha)
+            if self._finish(connection, sha, size, chunks):
                 return
             self._forget(connection, sha)
         raise BlobMismatch(f"{chunks} parts are not the {size} bytes of {sha}: put them again")
@@ -154,6 +157,10 @@ class Writer:
         finally:
             connection.close()
         return int(written) - int(moved)
+
+    def _alone(self, connection: Connection, sha: str) -> None:
+        """On PostgreSQL somebody else may be putting parts under the same name: one after the other."""
+        connection.execute(self._statements.begin_put, {"sha": sha, "time": time.time_ns() // 1_000})
 
     def _finish(self, connection: Connection, sha: str, size: int, chunks: int) -> bool:
         connection.execute(DROP_CHUNKS, {"sha": sha, "start": chunks})
