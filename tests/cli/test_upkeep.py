@@ -1,14 +1,15 @@
 """`amends migrate`, `amends backup` and `amends restore`, with real processes."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from amends.common.identity import About
 from tests.cli.conftest import opened, reported
-from tests.support.command import called, lines, nats_url, ran, up
+from tests.support.command import AMENDS, WHOLE, called, lines, nats_url, ran, up
 from tests.support.facts import command
-from tests.support.scribe import tamper
+from tests.support.scribe import Scribe, tamper
 
 
 def test_a_database_is_migrated_once(tmp_path: Path) -> None:
@@ -84,6 +85,19 @@ def test_a_backup_and_a_log_are_not_written_over(running: Path, tmp_path: Path) 
     restored = [called("restore", str(copy), "--data-dir", str(other)) for _ in range(2)]
     assert [one.exit_code for one in restored] == [0, 1]
     assert "holds a log already" in restored[1].output
+
+
+@pytest.mark.parametrize("what", ["backup {copy} --force --database {log}", "restore {copy} --data-dir {data}"])
+def test_a_disk_that_is_full_is_told_in_words_and_the_copy_that_was_there_is_left(
+    told: Scribe, tmp_path: Path, what: str
+) -> None:
+    copy = tmp_path / "copy.db"
+    assert called("backup", str(copy), "--database", told.url).exit_code == 0
+    before = copy.read_bytes()
+    command = f"ulimit -f 8; {AMENDS} {what.format(copy=copy, log=told.url, data=tmp_path / 'data')}"
+    done = subprocess.run(["sh", "-c", command], env=WHOLE, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n"), copy.read_bytes() == before) == (1, 1, True)
+    assert list(tmp_path.glob("**/*.new")) == []
 
 
 def test_without_a_file_and_without_the_tail_nothing_is_restored(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ import pytest
 from amends.common.events import AnyFact
 from amends.common.log import Log
 from amends.common.log.engine import LogUnreachable
+from amends.common.owned import InUse, alone_on
 from amends.common.rows import Head
-from amends.evaluator.backup import Unsound, address, back_up, put_back
+from amends.evaluator.backup import NoPlace, NotCopied, Unsound, address, back_up, put_back
 from amends.evaluator.writer import NotEmpty, Writer
 from tests.faults.support.disks import no_room
 from tests.support.command import called
@@ -167,9 +168,9 @@ def test_a_full_disk_is_named(sqlite_url: str, file: Path, tmp_path: Path) -> No
     with scribe(sqlite_url) as one:
         tell_of_a_cycle(one)
     back_up(sqlite_url, file)
-    with no_room(os.getpid(), 64 * 1024), pytest.raises(LogUnreachable, match="see that there is room"):
+    with no_room(os.getpid(), 64 * 1024), pytest.raises(NotCopied, match="see that there is room"):
         back_up(sqlite_url, tmp_path / "other.db")
-    with no_room(os.getpid(), 64 * 1024), pytest.raises(LogUnreachable, match="see that there is room"):
+    with no_room(os.getpid(), 64 * 1024), pytest.raises(NotCopied, match="see that there is room"):
         put_back(file, address(tmp_path / "new.db"))
 
 
@@ -177,3 +178,28 @@ def test_without_a_log_there_is_no_backup(file: Path, tmp_path: Path) -> None:
     with pytest.raises(LogUnreachable):
         back_up(address(tmp_path / "none.db"), file)
     assert list(tmp_path.glob("backup*")) == []
+
+
+@pytest.mark.parametrize("part", ["", "-wal", "-shm"])
+def test_a_backup_is_never_put_over_the_log_itself_whose_writer_would_go_on_in_a_file_without_a_name(
+    sqlite_url: str, part: str
+) -> None:
+    with scribe(sqlite_url) as one:
+        tell_of_a_cycle(one)
+        with pytest.raises(NoPlace, match="the log itself"):
+            back_up(sqlite_url, Path(f"{sqlite_url.removeprefix('sqlite:///')}{part}"))
+        one.tell(*believed(rejected(3)))
+        assert one.log.rows(16) != []
+
+
+def test_a_backup_is_never_put_over_what_is_no_file(told: Scribe, file: Path) -> None:
+    os.mkfifo(file)
+    with pytest.raises(NoPlace, match="no file"):
+        back_up(told.url, file)
+    assert file.is_fifo()
+
+
+def test_one_file_is_written_by_one_at_a_time(told: Scribe, file: Path) -> None:
+    with alone_on(file), pytest.raises(InUse, match=r"backup\.db is being written by another amends"):
+        back_up(told.url, file)
+    assert back_up(told.url, file).events == 16

@@ -33,20 +33,25 @@ def backup(file: Path, *, force: bool) -> None:
     Settings, secrets and the mirror are not in it; the mirror is made again.
     """
     from amends.common.log import LogUnreachable
-    from amends.evaluator.backup import Itself, Unsound, back_up
+    from amends.common.owned import InUse
+    from amends.evaluator.backup import NoPlace, NotCopied, Unsound, back_up
 
     if file.exists() and not force:
         raise Negative(f"{file} is there already: give another name, or --force")
     try:
         found = back_up(settings().database, file)
-    except Itself as error:
-        raise Wrong(f"{file} is the log itself: give another name") from error
     except Unsound as error:
         raise Negative(
             f"the copy is not sound, and is left as {file}.new: {error}; see `amends doctor --log`"
         ) from error
     except LogUnreachable as error:
         raise NotReachable(str(error)) from error
+    except InUse as error:
+        raise Negative(str(error)) from error
+    except NoPlace as error:
+        raise Wrong(f"{file} cannot be written, {error}: give another name") from error
+    except NotCopied as error:
+        raise Negative(f"{file} cannot be written: {error}") from error
     except OSError as error:
         raise Negative(f"{file} cannot be written: {error.strerror or error}") from error
     _tell("written", file, found)
@@ -94,7 +99,7 @@ def _put_back(file: Path, known: Settings) -> None:
     from amends.common.log import LogUnreachable
     from amends.common.log.engine import database, named
     from amends.common.owned import InUse, owned
-    from amends.evaluator.backup import Unsound, put_back
+    from amends.evaluator.backup import NotCopied, Unsound, put_back
     from amends.evaluator.writer import NotEmpty
 
     try:
@@ -105,6 +110,8 @@ def _put_back(file: Path, known: Settings) -> None:
         raise Negative(f"{where} holds a log already, which is not written over: move it away first") from error
     except Unsound as error:
         raise Negative(f"{file} is not sound, and nothing was changed: {error}") from error
+    except NotCopied as error:
+        raise Negative(f"{file} cannot be put back, and nothing was changed: {error}") from error
     except InUse as error:
         raise Negative(str(error)) from error
     except LogUnreachable as error:

@@ -27,10 +27,21 @@ def owned(directory: Path, remedy: str = "stop it, or give another --data-dir") 
 def alone_as(holder: str, nats_url: str) -> Iterator[None]:
     """No other fixer of this user works on that NATS under that name, here; who does elsewhere is not seen."""
     names = "".join(sorted(address.rpartition("@")[2].rpartition("/")[2] for address in nats_url.split(",")))
-    name = sha256(f"{names} {holder}".encode()).hexdigest()[:32]
     why = f"another fixer on this machine has holder {holder!r}: give each its own, as in AMENDS_HOLDER={holder}-2"
-    with _locked(Path(tempfile.gettempdir()) / f"amends-{os.getuid()}-{name}.lock", why):
+    with _locked(_elsewhere(f"{names} {holder}"), why):
         yield
+
+
+@contextmanager
+def alone_on(file: Path) -> Iterator[None]:
+    """No other process of this user, here, makes that file; nothing is left beside it."""
+    with _locked(_elsewhere(str(file.absolute())), f"{file} is being written by another amends: let it finish"):
+        yield
+
+
+def _elsewhere(what: str) -> Path:
+    name = sha256(what.encode(errors="surrogateescape")).hexdigest()[:32]
+    return Path(tempfile.gettempdir()) / f"amends-{os.getuid()}-{name}.lock"
 
 
 @contextmanager

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from amends.common.log import Log
 from amends.common.log.engine import LogUnreachable, database, named, schema_version, sqlite_file
+from amends.common.owned import alone_on
 from amends.evaluator.audit import Audit, audit
 from amends.evaluator.migrate import migrate
 from amends.evaluator.writer import NotEmpty, is_empty, pour
 
+_PARTS = ("", "-wal", "-shm")  # what a SQLite database is on its disk
 _REBUILT = "I7"  # projections: an evaluator of another version folds them again by itself
 
 
@@ -25,26 +27,30 @@ class Unsound(Exception):
     """The copy is not a whole log: what is wrong with it."""
 
 
-class Itself(Exception):
-    """The log would be put in its own place, under whoever writes it: what he records then would be gone."""
+class NotCopied(Exception):
+    """No copy could be made: what SQLite says of it, such as that the disk is full."""
+
+
+class NoPlace(Exception):
+    """A backup must not be put there: it is the log itself, or no file at all."""
 
 
 def back_up(url: str, file: Path) -> Audit:
-    """A copy of the log as it is at one moment, in place only once it was found sound."""
+    """A copy of the log as it is at one moment, in place only once it was found sound; raises InUse, NoPlace."""
     _check(url)
     source = sqlite_file(database(url))
-    if source and file.exists() and file.samefile(source):
-        raise Itself
-    beside = _fresh(file.with_name(f"{file.name}.new"))
-    if source is None:
-        migrate(address(beside))
-        pour(url, address(beside))
-    else:
-        _copied(source, beside)
-    found = sound(address(beside))
-    _alone(beside)
-    beside.replace(file)
-    _synced(file.parent)
+    _may_be_replaced(file, source)
+    with alone_on(file):
+        beside = _fresh(file.with_name(f"{file.name}.new"))
+        if source is None:
+            migrate(address(beside))
+            pour(url, address(beside))
+        else:
+            _copied(source, beside)
+        found = sound(address(beside))
+        _alone(beside)
+        beside.replace(file)
+        _synced(file.parent)
     return found
 
 
@@ -64,7 +70,7 @@ def put_back(file: Path, url: str) -> Audit:
     target.absolute().parent.mkdir(parents=True, exist_ok=True)
     beside = _fresh(target.with_name(f"{target.name}.new"))
     found = _of_today(file, beside)
-    for left in ("", "-wal", "-shm"):
+    for left in _PARTS:
         target.with_name(f"{target.name}{left}").unlink(missing_ok=True)
     beside.replace(target)
     _synced(target.absolute().parent)
@@ -91,6 +97,17 @@ def address(file: Path) -> str:
     return f"sqlite:///{file}"
 
 
+def _may_be_replaced(file: Path, source: Path | None) -> None:
+    """A log that is replaced is lost to whoever writes it: he goes on in a file that has no name any more."""
+    if not file.exists():
+        return
+    if not file.is_file():
+        raise NoPlace("it is no file")
+    ours = (source.with_name(f"{source.name}{part}") for part in _PARTS) if source is not None else ()
+    if any(file.samefile(part) for part in ours if part.exists()):
+        raise NoPlace("it is the log itself")
+
+
 def _poured(file: Path, url: str) -> Audit:
     migrate(url)
     if not is_empty(url):
@@ -100,7 +117,7 @@ def _poured(file: Path, url: str) -> Audit:
         _of_today(file, beside)
         pour(address(beside), url)
     finally:
-        for left in ("", "-wal", "-shm"):
+        for left in _PARTS:
             beside.with_name(f"{beside.name}{left}").unlink(missing_ok=True)
     return sound(url)
 
@@ -136,16 +153,16 @@ def _alone(file: Path) -> None:
 
 @contextmanager
 def _writing(file: Path) -> Iterator[None]:
-    """What most often keeps a backup from being made is a full disk."""
     try:
         yield
     except sqlite3.Error as error:
-        raise LogUnreachable(f"{file} cannot be written ({error}): see that there is room for it") from error
+        file.unlink(missing_ok=True)  # on a full disk even the start of a copy is in the way
+        raise NotCopied(f"{error}: see that there is room for it") from error
 
 
 def _fresh(file: Path) -> Path:
     """An empty file that only its owner may read."""
-    for left in ("", "-wal", "-shm"):
+    for left in _PARTS:
         file.with_name(f"{file.name}{left}").unlink(missing_ok=True)
     file.touch(0o600, exist_ok=False)
     return file
