@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from amends.common.log.engine import database, sqlite_file
 from amends.common.policy import BudgetOverrides
 from amends.common.settings import Settings, SettingsError, read
 
@@ -42,6 +43,12 @@ def test_without_anything_it_runs_on_this_machine_alone(tmp_path: Path) -> None:
     assert (settings.nats_as("gateway"), settings.ops_host, settings.ops_port) == ("", "127.0.0.1", 0)
     assert (settings.batch, settings.grace_seconds, settings.replicas) == (256, 60.0, 1)
     assert settings.holder
+
+
+@pytest.mark.parametrize("name", ["data", "why?", "100%25 mine", "Schöne Daten #1", ""])
+def test_the_log_is_in_the_data_directory_whatever_that_is_called(tmp_path: Path, name: str) -> None:
+    settings = read({"AMENDS_DATA_DIR": name}, tmp_path / "none.toml")
+    assert sqlite_file(database(settings.database)) == settings.data_dir / "amends.db"
 
 
 def test_the_file_says_where_things_are(file: Path) -> None:

@@ -16,7 +16,8 @@ from amends.common.log import Log
 from amends.common.log.engine import LogUnreachable
 from amends.common.owned import InUse, alone_on
 from amends.common.rows import Head
-from amends.evaluator.backup import NoPlace, NotCopied, Unsound, address, back_up, put_back
+from amends.common.settings import log_at
+from amends.evaluator.backup import NoPlace, NotCopied, Unsound, back_up, put_back
 from amends.evaluator.writer import NotEmpty, Writer
 from tests.faults.support.disks import no_room
 from tests.support.command import called
@@ -69,7 +70,7 @@ def writing(one: Scribe) -> Iterator[list[int]]:
 def test_a_backup_goes_back_into_either_database_and_the_loop_goes_on(told: Scribe, file: Path, empty_url: str) -> None:
     found = back_up(told.url, file)
     put_back(file, empty_url)
-    assert held(empty_url) == held(told.url) == held(address(file))
+    assert held(empty_url) == held(told.url) == held(log_at(file))
     with scribe(empty_url) as restored:
         assert restored.log.blob(restored.put(b"a mended shop")) == b"a mended shop"
         before = restored.log.head().pos
@@ -91,7 +92,7 @@ def test_a_backup_under_load_is_of_one_moment_and_nobody_waits_for_it(told: Scri
     with writing(told) as said:
         for _ in range(5):
             before = said[0]
-            taken.append((back_up(told.url, file), held(address(file))[1][0]))
+            taken.append((back_up(told.url, file), held(log_at(file))[1][0]))
             while said[0] == before:
                 pass
     whole = told.log.rows(0, 100_000)
@@ -111,7 +112,7 @@ def test_what_is_no_log_is_not_written_over(told: Scribe, file: Path, tmp_path: 
     back_up(told.url, file)
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises((NotEmpty, LogUnreachable)):
-        put_back(file, address(tmp_path / "notes.txt"))
+        put_back(file, log_at(tmp_path / "notes.txt"))
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
@@ -119,7 +120,7 @@ def test_a_backup_that_was_changed_is_refused_and_nothing_is_left_of_it(
     told: Scribe, file: Path, empty_url: str
 ) -> None:
     back_up(told.url, file)
-    tamper(address(file), "UPDATE events SET data = replace(data, 'maria', 'carla') WHERE pos = 5")
+    tamper(log_at(file), "UPDATE events SET data = replace(data, 'maria', 'carla') WHERE pos = 5")
     with pytest.raises(Unsound, match="I8"):
         put_back(file, empty_url)
     assert called("events", "tail", "--database", empty_url).exit_code == 3 or held(empty_url)[0].pos == 0
@@ -134,7 +135,7 @@ def test_a_file_that_is_no_backup_is_refused(file: Path, empty_url: str) -> None
 
 def test_a_blob_that_was_damaged_is_found(told: Scribe, file: Path, empty_url: str) -> None:
     back_up(told.url, file)
-    tamper(address(file), "UPDATE blob_chunks SET data = x'00'")
+    tamper(log_at(file), "UPDATE blob_chunks SET data = x'00'")
     with pytest.raises(Unsound, match="damaged"):
         put_back(file, empty_url)
 
@@ -171,13 +172,19 @@ def test_a_full_disk_is_named(sqlite_url: str, file: Path, tmp_path: Path) -> No
     with no_room(os.getpid(), 64 * 1024), pytest.raises(NotCopied, match="see that there is room"):
         back_up(sqlite_url, tmp_path / "other.db")
     with no_room(os.getpid(), 64 * 1024), pytest.raises(NotCopied, match="see that there is room"):
-        put_back(file, address(tmp_path / "new.db"))
+        put_back(file, log_at(tmp_path / "new.db"))
 
 
 def test_without_a_log_there_is_no_backup(file: Path, tmp_path: Path) -> None:
     with pytest.raises(LogUnreachable):
-        back_up(address(tmp_path / "none.db"), file)
+        back_up(log_at(tmp_path / "none.db"), file)
     assert list(tmp_path.glob("backup*")) == []
+
+
+def test_a_backup_may_be_called_anything(told: Scribe, tmp_path: Path, empty_url: str) -> None:
+    odd = tmp_path / "Sicherung? 100%20.db"
+    assert back_up(told.url, odd) == put_back(odd, empty_url)
+    assert [one.name for one in tmp_path.glob("Sich*")] == [odd.name]
 
 
 @pytest.mark.parametrize("part", ["", "-wal", "-shm"])
@@ -200,6 +207,6 @@ def test_a_backup_is_never_put_over_what_is_no_file(told: Scribe, file: Path) ->
 
 
 def test_one_file_is_written_by_one_at_a_time(told: Scribe, file: Path) -> None:
-    with alone_on(file), pytest.raises(InUse, match=r"backup\.db is being written by another amends"):
+    with alone_on(file), pytest.raises(InUse, match=r"\.db is being written by another amends"):
         back_up(told.url, file)
     assert back_up(told.url, file).events == 16

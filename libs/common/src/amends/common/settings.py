@@ -88,7 +88,7 @@ class Settings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _log_in_the_data_dir(cls, said: Said) -> Said:
-        return {"database": f"sqlite:///{said.get('data_dir', '.amends')}/amends.db", **said}
+        return {"database": log_at(Path(str(said.get("data_dir", ".amends")), "amends.db")), **said}
 
     @model_validator(mode="after")
     def _users_can_be_read(self) -> Self:
@@ -137,6 +137,11 @@ class Settings(BaseModel):
             *(urlsplit(url).password or "" for url in urls),
         )
         return tuple(secret for secret in found if secret)
+
+
+def log_at(file: Path) -> str:
+    """A file as the address of a log, in which `?` and `%` would mean something else."""
+    return f"sqlite:///{str(file).replace('%', '%25').replace('?', '%3F')}"
 
 
 def read(environ: Mapping[str, str] = os.environ, file: Path = FILE) -> Settings:

@@ -15,6 +15,7 @@ from pathlib import Path
 from amends.common.log import Log
 from amends.common.log.engine import LogUnreachable, database, named, schema_version, sqlite_file
 from amends.common.owned import alone_on
+from amends.common.settings import log_at
 from amends.evaluator.audit import Audit, audit
 from amends.evaluator.migrate import migrate
 from amends.evaluator.writer import NotEmpty, is_empty, pour
@@ -43,11 +44,11 @@ def back_up(url: str, file: Path) -> Audit:
     with alone_on(file):
         beside = _fresh(file.with_name(f"{file.name}.new"))
         if source is None:
-            migrate(address(beside))
-            pour(url, address(beside))
+            migrate(log_at(beside))
+            pour(url, log_at(beside))
         else:
             _copied(source, beside)
-        found = sound(address(beside))
+        found = sound(log_at(beside))
         _alone(beside)
         beside.replace(file)
         _synced(file.parent)
@@ -58,7 +59,7 @@ def put_back(file: Path, url: str) -> Audit:
     """The log of a backup in the place of an empty one; raises NotEmpty, Unsound, LogUnreachable."""
     target = sqlite_file(database(url))
     try:
-        _check(address(file))
+        _check(log_at(file))
     except LogUnreachable as error:
         if not file.exists():
             raise
@@ -92,11 +93,6 @@ def sound(url: str) -> Audit:
     return found
 
 
-def address(file: Path) -> str:
-    """A file as the address of a log."""
-    return f"sqlite:///{file}"
-
-
 def _may_be_replaced(file: Path, source: Path | None) -> None:
     """A log that is replaced is lost to whoever writes it: he goes on in a file that has no name any more."""
     if not file.exists():
@@ -115,7 +111,7 @@ def _poured(file: Path, url: str) -> Audit:
     beside = _fresh(file.with_name(f"{file.name}.restoring"))
     try:
         _of_today(file, beside)
-        pour(address(beside), url)
+        pour(log_at(beside), url)
     finally:
         for left in _PARTS:
             beside.with_name(f"{beside.name}{left}").unlink(missing_ok=True)
@@ -125,8 +121,8 @@ def _poured(file: Path, url: str) -> Audit:
 def _of_today(file: Path, beside: Path) -> Audit:
     """A copy of the backup with this program's schema: the backup itself stays as it is."""
     _copied(file, beside)
-    migrate(address(beside))
-    found = sound(address(beside))
+    migrate(log_at(beside))
+    found = sound(log_at(beside))
     _alone(beside)
     return found
 

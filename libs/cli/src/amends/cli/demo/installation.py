@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from amends.common.bus.embedded import write_private
-from amends.common.settings import read
+from amends.common.settings import log_at, read
 
 if TYPE_CHECKING:
     from amends.cli.demo.scene import Scene
@@ -52,7 +52,7 @@ class Installation:
     @property
     def database(self) -> str:
         """The address of its log."""
-        return f"sqlite:///{self.root / '.amends' / 'amends.db'}"
+        return log_at(self.root / ".amends" / "amends.db")
 
     @property
     def sandbox(self) -> Sandbox:
