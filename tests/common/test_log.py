@@ -210,7 +210,9 @@ def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
     assert ("127.0.0.1:9" in said, "hunter2" in said) == (True, False)
 
 
-@pytest.mark.parametrize("url", ["", "log.db", "mysql://localhost/log", "sqlite://", "sqlite:///:memory:"])
+@pytest.mark.parametrize(
+    "url", ["", "log.db", "mysql://localhost/log", "sqlite://", "sqlite:///:memory:", "postgresql://a@b:c/d"]
+)
 def test_an_address_that_cannot_hold_a_log_is_refused_at_once(url: str) -> None:
     with pytest.raises(LogUnreachable, match="sqlite:///path or postgresql://"):
         Log(url)

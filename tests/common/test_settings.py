@@ -151,6 +151,21 @@ def test_credentials_get_into_every_address_and_into_nothing_that_is_shown(file:
     assert [secret for secret in settings.secrets if secret in f"{settings!r} {settings}"] == []
 
 
+@pytest.mark.parametrize("host", ["bus:port", "bus:99999", "a:4222,nats://eva:s3cr3t@b:x", "[::1"])
+def test_a_port_that_is_none_is_told_with_an_example(file: Path, host: str) -> None:
+    [said] = wrong(file, AMENDS_NATS_URL=f"nats://eva:s3cr3t@{host}")
+    assert ("nats_url (AMENDS_NATS_URL)" in said, "as in nats://host:4222" in said, "s3cr3t" in said) == (
+        True,
+        True,
+        False,
+    )
+
+
+def test_a_password_is_a_secret_whatever_its_letters(file: Path) -> None:
+    settings = read({"AMENDS_DATABASE": "postgresql://eva:hid[den?#@db/amends"}, file)
+    assert settings.secrets == ("hid[den?#",)
+
+
 def test_a_wrong_secret_is_not_repeated(file: Path) -> None:
     assert "s3cr3t" not in str(wrong(file, AMENDS_NATS_URL="http://eva:s3cr3t@a"))
 

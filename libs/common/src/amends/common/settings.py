@@ -17,7 +17,7 @@ from socket import gethostname
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args, get_origin
 from urllib.parse import quote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from amends.common.complaints import complaint
 from amends.common.github.names import is_repository
@@ -47,8 +47,21 @@ _OTHERS = {"AMENDS_PYTHON", "AMENDS_FAULTS", "AMENDS_CRASH_AT", "AMENDS_SEED", "
 _SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$")
 
 
+# Of an address; not by urlsplit, which refuses letters that PostgreSQL takes in a password.
+_PASSWORD = re.compile(r"://[^:/@]*:([^/]+)@")
+
+
 class SettingsError(Exception):
     """Some settings are wrong; the message has one line for each."""
+
+
+def _with_ports(urls: str) -> str:
+    """A port that is no number would only be found by the client of NATS, which has no words for it."""
+    try:
+        [urlsplit(url).port for url in urls.split(",")]
+    except ValueError:
+        raise ValueError("Input should be an address, as in nats://host:4222, with a port from 0 to 65535") from None
+    return urls
 
 
 class Settings(BaseModel):
@@ -58,7 +71,11 @@ class Settings(BaseModel):
 
     data_dir: Path = Path(".amends")
     database: Annotated[str, Field(repr=False, pattern=r"^(sqlite:///|postgres(ql)?(\+\w+)?://).")] = ""
-    nats_url: Annotated[str, Field(repr=False, pattern=r"^((nats|tls)://[^\s,]+(,(nats|tls)://[^\s,]+)*)?$")] = ""
+    nats_url: Annotated[
+        str,
+        Field(repr=False, pattern=r"^((nats|tls)://[^\s,]+(,(nats|tls)://[^\s,]+)*)?$"),
+        AfterValidator(_with_ports),
+    ] = ""
     nats_user: str = ""
     nats_password: SecretStr = SecretStr("")
     nats_users_file: Path | None = None  # where there is a user for each service: lines of user:password
@@ -134,7 +151,7 @@ class Settings(BaseModel):
             *self.nats_users.values(),
             *hooks,
             *ours,
-            *(urlsplit(url).password or "" for url in urls),
+            *(known[1] for url in urls if (known := _PASSWORD.search(url))),
         )
         return tuple(secret for secret in found if secret)
 

@@ -36,7 +36,7 @@ def database(url: str) -> URL:
     """The address as SQLAlchemy wants it; `sqlite:///path` and `postgresql://...` are what people write."""
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
         raise LogUnreachable("the log's address is not a URL: use sqlite:///path or postgresql://...") from error
     match parsed.get_backend_name():
         case "sqlite" if parsed.database and parsed.database != ":memory:":
