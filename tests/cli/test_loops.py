@@ -153,6 +153,12 @@ def test_refine_without_a_text_is_asked_in_the_wrong_way(running: Path) -> None:
     assert state(running, loop).items == {}
 
 
+@pytest.mark.parametrize("text", ["\udce4", "x" * 20_001])
+def test_a_text_that_cannot_be_recorded_is_asked_in_the_wrong_way(told: Scribe, text: str) -> None:
+    result = called("loops", "refine", "octo/shop#7", text, "--database", told.url)
+    assert (result.exit_code, "Error: refine: the text: " in result.output) == (2, True)
+
+
 @pytest.mark.connected
 def test_the_whole_installation_is_paused_and_resumed_by_one_word(running: Path) -> None:
     loop = opened(running, 108)

@@ -63,6 +63,21 @@ def test_no_command_and_wrong_options_are_usage_errors() -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        "events show {large}", "events tail --from-pos 1 -n {large}", "events transcript {large}",
+        "loops list -n {large}", "parked list -n {large}", "parked show {large}", "parked requeue {large}",
+        "parked requeue --pos -1",
+        "explain installation --at {large}", "events tail --since ²m", "events tail --since {digits}m",
+        "loops list --repo \udce4",
+    ],
+)  # fmt: skip
+def test_what_no_log_can_hold_is_a_usage_error(told: Scribe, arguments: str) -> None:
+    result = called(*arguments.format(large=2**63, digits="9" * 5_000).split(), "--database", told.url)
+    assert (result.exit_code, result.output.count("Error: ")) == (2, 1)
+
+
+@pytest.mark.parametrize(
     "command", [("up",), ("migrate",), ("init", "--repository", "a/b", "--mode", "webhooks")], ids=" ".join
 )
 def test_a_data_directory_that_cannot_be_made_is_named_without_a_trace(

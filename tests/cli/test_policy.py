@@ -120,6 +120,8 @@ def test_a_trial_shows_the_difference_and_records_nothing(running: Path) -> None
         (("max_cycles+=1",), "only a list"),
         (("killed=true",), "killed: "),
         (("checks=[",), "checks: its value cannot be read"),
+        (("custom_prompt=2026-02-30",), "custom_prompt: its value cannot be read"),
+        (("budget=little", "budget.usd=3"), "budget: "),
         (("max_fixers=1", *REPO), "of the whole installation"),
         (("max_cycles=1", "--repo", "shop"), "say owner/repo"),
     ],

@@ -49,7 +49,7 @@ def test_a_file_of_events_is_replayed_to_the_same_digest(told: Scribe, tmp_path:
     assert from_file["digest"] == from_log["digest"]
 
 
-@pytest.mark.parametrize("line", ["nonsense", "{}", '{"pos": 1}', '["data"]'])
+@pytest.mark.parametrize("line", ["nonsense", "{}", '{"pos": 1}', '["data"]', pytest.param("[" * 100_000, id="deep")])
 def test_a_file_of_something_else_is_a_usage_error_that_names_the_line(tmp_path: Path, line: str) -> None:
     file = tmp_path / "log.jsonl"
     file.write_text(f"{line}\n")
@@ -74,7 +74,13 @@ def test_a_policy_that_changes_nothing_is_no_difference(told: Scribe, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("max_cycles = 0", "max_cycles"), ("max_cycels = 1", "max_cycels"), ("=", "")]
+    ("text", "why"),
+    [
+        ("max_cycles = 0", "max_cycles"),
+        ("max_cycels = 1", "max_cycels"),
+        ("=", ""),
+        pytest.param(f"x = {'[' * 100_000}", "", id="deep"),
+    ],
 )
 def test_a_wrong_policy_is_a_usage_error_that_names_the_field(
     told: Scribe, tmp_path: Path, text: str, why: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from amends.cli.output import Moment, as_json, date, examples, formatted, say, say_json, shown
+from amends.cli.output import Moment, Number, as_json, date, examples, formatted, say, say_json, shown
 from amends.cli.place import Negative, Wrong, found, placed, the_log
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Wanted(TypedDict):
     )
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on with new events as they are recorded.")
-@click.option("-n", "--number", type=click.IntRange(min=0), help="At most so many. [default: the last 10]")
+@click.option("-n", "--number", type=Number(min=0), help="At most so many. [default: the last 10]")
 @click.option("--since", type=Moment(), metavar="TIME", help="From a time on: 10m, 2h, 3d, or a date.")
-@click.option("--from-pos", type=click.IntRange(min=1), metavar="POS", help="From a position on.")
+@click.option("--from-pos", type=Number(min=1), metavar="POS", help="From a position on.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only such: fix.pushed, or 'review.*'.")
 @click.option("--loop", metavar="LOOP", help="Only of one loop: owner/repo#42, an address, or its name.")
 @placed("data_dir", "database")
@@ -144,7 +144,7 @@ def _show(rows: Iterable[Row]) -> None:
 
 
 @events.command(epilog=examples("amends events show 41 42"))
-@click.argument("positions", metavar="POS...", nargs=-1, required=True, type=click.IntRange(min=1))
+@click.argument("positions", metavar="POS...", nargs=-1, required=True, type=Number(min=1))
 @placed("data_dir", "database")
 @formatted
 def show(positions: tuple[int, ...]) -> None:
@@ -178,7 +178,7 @@ def _whole(row: Row) -> None:
 
 
 @events.command(epilog=examples("amends events transcript 41"))
-@click.argument("position", metavar="POS", type=click.IntRange(min=1))
+@click.argument("position", metavar="POS", type=Number(min=1))
 @placed("data_dir", "database")
 @formatted
 def transcript(position: int) -> None:

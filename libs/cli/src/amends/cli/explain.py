@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from amends.cli.output import as_json, examples, formatted, say, say_json
+from amends.cli.output import Number, as_json, examples, formatted, say, say_json
 from amends.cli.place import Negative, found, placed, the_log
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("loop")
-@click.option("--at", type=click.IntRange(min=1), metavar="POS", help="As it was at a position of the log.")
-@click.option("--events", type=click.IntRange(min=0), default=50, show_default=True, help="So many of its last events.")
+@click.option("--at", type=Number(min=1), metavar="POS", help="As it was at a position of the log.")
+@click.option("--events", type=Number(min=0), default=50, show_default=True, help="So many of its last events.")
 @placed("data_dir", "database")
 @formatted
 def explain(loop: str, at: int | None, events: int) -> None:

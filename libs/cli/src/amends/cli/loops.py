@@ -10,8 +10,22 @@ from typing import TYPE_CHECKING
 import click
 
 from amends.cli import orders
-from amends.cli.output import ago, as_json, coloured, date, examples, formatted, iso, say, say_json, shown, table, talk
-from amends.cli.place import Negative, found, placed, the_log
+from amends.cli.output import (
+    Number,
+    ago,
+    as_json,
+    coloured,
+    date,
+    examples,
+    formatted,
+    iso,
+    say,
+    say_json,
+    shown,
+    table,
+    talk,
+)
+from amends.cli.place import Negative, found, placed, repository, the_log
 
 if TYPE_CHECKING:
     from amends.common.log import Log, LoopRow
@@ -39,8 +53,8 @@ def loops() -> None:
     ),
 )
 @click.option("--status", type=click.Choice(STATUSES), help="Only those that stand so.")
-@click.option("--repo", metavar="OWNER/REPO", help="Only those of a repository.")
-@click.option("-n", "--number", default=100, show_default=True, type=click.IntRange(min=1), help="At most so many.")
+@click.option("--repo", metavar="OWNER/REPO", callback=repository, help="Only those of a repository.")
+@click.option("-n", "--number", default=100, show_default=True, type=Number(min=1), help="At most so many.")
 @placed("data_dir", "database")
 @formatted
 def list_(status: str | None, repo: str | None, number: int) -> None:
@@ -130,7 +144,7 @@ def _item(id_: str, item: dict[str, object]) -> tuple[object, ...]:
     ),
 )
 @click.argument("loop")
-@click.option("--at", type=click.IntRange(min=1), metavar="POS", help="The one that this event names.")
+@click.option("--at", type=Number(min=1), metavar="POS", help="The one that this event names.")
 @placed("data_dir", "database")
 def patch(loop: str, at: int | None) -> None:
     """Print the last fix that was made and could not be pushed (a fork, a protected branch), for `git apply`.

@@ -114,14 +114,18 @@ def commanded(loop: str, name: CommandName, text: str) -> Report:
     """The report of a command by whoever sits at this terminal."""
     from uuid import uuid4
 
+    from pydantic import ValidationError
+
     from amends.common.answers import Report
     from amends.common.events import Author, CommandGiven
     from amends.common.identity import About
 
     login = operator()
-    fact = CommandGiven(
-        id=f"cli-{uuid4().hex[:16]}", name=name, text=text, author=Author(id=0, login=login, kind="token")
-    )
+    author = Author(id=0, login=login, kind="token")
+    try:
+        fact = CommandGiven(id=f"cli-{uuid4().hex[:16]}", name=name, text=text, author=author)
+    except ValidationError as error:
+        raise Wrong(f"{name}: the text: {error.errors()[0]['msg']}") from error
     return Report(fact=fact, about=About(loop=loop), actor=login)
 
 

@@ -20,6 +20,7 @@ import click
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 FORMAT = "amends.output"
 SECOND = 1_000_000
+_LARGEST = 2**63 - 1
 COLOURS = {
     "done": "green", "awaiting_review": "cyan", "settling": "blue", "collecting": "blue", "fixing": "blue",
     "pushing": "blue", "needs_human": "yellow", "paused": "magenta", "stuck": "red", "ok": "green", "warn": "yellow",
@@ -124,6 +125,19 @@ def _cut(text: str, room: int) -> str:
     return f"{text}..."
 
 
+# --- what is said in an option ---------------------------------------------------------------------------------------
+
+
+class Number(click.IntRange):
+    """A whole number that a database can hold."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - as click has it
+        number: int = super().convert(value, param, ctx)
+        if number > _LARGEST:
+            self.fail(f"{number} is too large", param, ctx)
+        return number
+
+
 # --- times -----------------------------------------------------------------------------------------------------------
 
 
@@ -160,9 +174,9 @@ class Moment(click.ParamType[int]):
         """The log's microseconds."""
         text = str(value)
         sizes = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-        if text[:-1].isdigit() and text[-1] in sizes:
-            return int((time.time() - int(text[:-1]) * sizes[text[-1]]) * SECOND)
         try:
+            if text[:-1].isdecimal() and text[-1] in sizes:
+                return int((time.time() - int(text[:-1]) * sizes[text[-1]]) * SECOND)
             when = datetime.fromisoformat(text)
             return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * SECOND)
         except (ValueError, OverflowError):

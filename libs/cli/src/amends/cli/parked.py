@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from amends.cli.answers import judge, tell
-from amends.cli.output import ago, as_json, date, examples, formatted, iso, say, say_json, shown, table, talk
+from amends.cli.output import Number, ago, as_json, date, examples, formatted, iso, say, say_json, shown, table, talk
 from amends.cli.place import Negative, Wrong, asked, placed, the_log
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def parked() -> None:
 
 
 @parked.command("list", epilog=examples("amends parked list -o json | jq 'select(.reason == \"malformed\")'"))
-@click.option("-n", "--number", default=100, show_default=True, type=click.IntRange(min=1), help="At most so many.")
+@click.option("-n", "--number", default=100, show_default=True, type=Number(min=1), help="At most so many.")
 @placed("data_dir", "database")
 @formatted
 def list_(number: int) -> None:
@@ -76,7 +76,7 @@ def _plain(row: ParkedRow) -> dict[str, object]:
 
 
 @parked.command(epilog=examples("amends parked show 3", "amends parked show 3 --raw > report.json"))
-@click.argument("parked_id", metavar="ID", type=int)
+@click.argument("parked_id", metavar="ID", type=Number(min=1))
 @click.option("--raw", is_flag=True, help="The bytes and nothing else, as they came.")
 @placed("data_dir", "database")
 @formatted
@@ -109,8 +109,10 @@ def _show(row: ParkedRow) -> None:
 
 
 @parked.command(epilog=examples("amends parked requeue 3 4", "amends parked requeue --pos 1200"))
-@click.argument("ids", metavar="[ID]...", type=int, nargs=-1)
-@click.option("--pos", "positions", type=int, multiple=True, metavar="POS", help="An event that a service gave up on.")
+@click.argument("ids", metavar="[ID]...", type=Number(min=1), nargs=-1)
+@click.option(
+    "--pos", "positions", type=Number(min=1), multiple=True, metavar="POS", help="An event that a service gave up on."
+)
 @placed("data_dir", "database", "nats_url")
 @formatted
 def requeue(ids: tuple[int, ...], positions: tuple[int, ...]) -> None:

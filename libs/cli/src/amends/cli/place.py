@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import click
+
+from amends.cli.output import shown
 
 if TYPE_CHECKING:
     from amends.common.bus.link import Link
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Result = TypeVar("Result")
 GIVEN = "amends.given"
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 
 _HELP = {
     "data_dir": ("--data-dir", "DIR", "Directory of `amends up`: log, nats-server, addresses. [default: .amends]"),
@@ -101,6 +105,13 @@ def found(log: Log, reference: str) -> str:
     return name
 
 
+def repository(_context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """A repository as it is typed: owner/repo."""
+    if value is not None and not _REPOSITORY.fullmatch(value):
+        raise Wrong(f"--{option.name} {value}: say owner/repo")
+    return value
+
+
 def bus(known: Settings, user: Reporter) -> str:
     """The address of the NATS that the evaluator is on: as this user, where it knows users."""
     if known.nats_url:
@@ -119,7 +130,7 @@ def operator() -> str:
     from getpass import getuser
 
     try:
-        return getuser()
+        return shown(getuser())
     except (OSError, KeyError):
         return "operator"
 

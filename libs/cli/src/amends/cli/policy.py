@@ -12,14 +12,13 @@ import click
 
 from amends.cli.output import as_json, examples, formatted, say, say_json, shown
 from amends.cli.people import numbered
-from amends.cli.place import Negative, NotReachable, Wrong, asked, operator, placed, the_log
+from amends.cli.place import Negative, NotReachable, Wrong, asked, operator, placed, repository, the_log
 
 if TYPE_CHECKING:
     from amends.common.events import PolicyChanged
     from amends.common.log import Log
     from amends.common.provenance import Layers
 
-_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 _ASSIGNMENT = re.compile(r"(?P<name>[a-z_]+(?:\.[a-z_]+)?)(?P<how>[+-]?=)(?P<value>.*)", re.DOTALL)
 
 
@@ -32,14 +31,8 @@ def policy() -> None:
     """
 
 
-def _repository(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not _REPOSITORY.fullmatch(value):
-        raise Wrong(f"--repo {value}: say owner/repo")
-    return value
-
-
 @policy.command(epilog=examples("amends policy show --repo octo/shop", "amends policy show --repo octo/shop --explain"))
-@click.option("--repo", metavar="OWNER/REPO", required=True, callback=_repository, help="For this repository.")
+@click.option("--repo", metavar="OWNER/REPO", required=True, callback=repository, help="For this repository.")
 @click.option("--explain", "why", is_flag=True, help="Say where each value comes from.")
 @placed("data_dir", "database")
 @formatted
@@ -78,7 +71,7 @@ def _plain(layers: Layers) -> dict[str, object]:
     ),
 )
 @click.argument("changes", metavar="KEY=VALUE...", nargs=-1, required=True)
-@click.option("--repo", metavar="OWNER/REPO", callback=_repository, help="For this repository alone.")
+@click.option("--repo", metavar="OWNER/REPO", callback=repository, help="For this repository alone.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @placed("data_dir", "database", "nats_url")
 @formatted
@@ -96,7 +89,7 @@ def set_(changes: tuple[str, ...], repo: str | None, *, dry_run: bool) -> None:
     epilog=examples("amends policy unset max_cycles budget.usd", "amends policy unset triggers --repo octo/shop")
 )
 @click.argument("names", metavar="KEY...", nargs=-1, required=True)
-@click.option("--repo", metavar="OWNER/REPO", callback=_repository, help="For this repository alone.")
+@click.option("--repo", metavar="OWNER/REPO", callback=repository, help="For this repository alone.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @placed("data_dir", "database", "nats_url")
 @formatted
@@ -161,7 +154,7 @@ def _put(values: dict[str, Any], change: str, layers: Layers) -> None:
         raise Wrong(f"{change}: say KEY=VALUE")
     try:
         value = yaml.safe_load(found["value"])
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: 2026-02-30 is no date
         raise Wrong(f"{found['name']}: its value cannot be read: {str(error).splitlines()[0]}") from error
     if value is None:
         value = ""
@@ -170,7 +163,10 @@ def _put(values: dict[str, Any], change: str, layers: Layers) -> None:
         value = _listed(layers, found["name"], found["how"], value)
     outer, _, inner = found["name"].partition(".")
     if inner:
-        values.setdefault(outer, {})[inner] = value
+        section = values.setdefault(outer, {})
+        if not isinstance(section, dict):
+            raise Wrong(f"{outer}: say it as a whole or value by value, not both")
+        section[inner] = value
     else:
         values[outer] = value
 

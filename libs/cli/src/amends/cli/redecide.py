@@ -34,7 +34,7 @@ def overrides(file: Path) -> Overrides:
     except ValidationError as error:
         wrong = (f"{'.'.join(map(str, each['loc']))}: {complaint(each, NAMES, 'value')}" for each in error.errors())
         raise Wrong(f"{file} is no policy: {'; '.join(wrong)}") from error
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise Wrong(f"{file} cannot be read: {error}") from error
 
 

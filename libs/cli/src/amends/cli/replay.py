@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from amends.cli.output import Moment, as_json, coloured, date, examples, formatted, iso, say, say_json, shown
+from amends.cli.output import Moment, Number, as_json, coloured, date, examples, formatted, iso, say, say_json, shown
 from amends.cli.place import Negative, Wrong, found, placed, the_log
 from amends.cli.redecide import overrides, redecide
 
@@ -44,7 +44,7 @@ class Wanted(TypedDict):
     )
 )
 @click.option("--verify", is_flag=True, help="Compare with what is kept beside the log; exit 1 if anything differs.")
-@click.option("--to-pos", type=click.IntRange(min=1), metavar="POS", help="Only up to a position.")
+@click.option("--to-pos", type=Number(min=1), metavar="POS", help="Only up to a position.")
 @click.option("--to-time", type=Moment(), metavar="TIME", help="Only up to a time: 2h ago, or a date.")
 @click.option("--loop", metavar="LOOP", help="Show this loop as it was then.")
 @click.option("--policy", type=FILE, help="Decide again under this policy (TOML or JSON); exit 1 if anything differs.")
@@ -79,7 +79,7 @@ def _rows(log: Log | None, file: Path | None) -> Iterator[Row]:
             for number, line in enumerate(lines, 1):
                 try:
                     yield row_from(line.rstrip(b"\r\n"))
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                     raise Wrong(f"line {number} of {file} is no event of ours ({error!r})") from error
 
 
