@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.command import called, lines, started, stopped
-from tests.support.facts import command
+from tests.support.facts import command, observed
 from tests.support.scribe import CHANGE, Scribe
 
 
@@ -70,6 +70,12 @@ def test_show_tells_everything_of_an_event_in_words(told: Scribe) -> None:
     result = called("events", "show", "5", "-o", "text", "--database", told.url)
     assert "review.rejected schema 1" in result.stdout
     assert '"login": "maria"' in result.stdout
+
+
+def test_a_value_is_one_line_whatever_letters_it_has(told: Scribe) -> None:
+    told.tell(observed(51, title="first\u2028second\x85third", head="c" * 40))
+    shown = called("events", "show", str(told.log.head().pos), "-o", "text", "--database", told.url).stdout
+    assert '"title": "first\\u2028second\\x85third",\n' in shown
 
 
 def test_a_position_behind_the_end_is_a_negative_result(told: Scribe) -> None:

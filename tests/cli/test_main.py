@@ -151,6 +151,13 @@ def test_hostile_words_never_reach_a_terminal_as_they_are(told: Scribe, argument
     assert [letter for letter in written if not letter.isprintable() and letter not in "\r\n"] == []
 
 
+def test_a_terminal_of_few_letters_gets_the_others_written_out(told: Scribe) -> None:
+    few = {**WHOLE, "PYTHONIOENCODING": "latin-1"}
+    line = [AMENDS, "loops", "list", "-o", "text", "--database", told.url]
+    done = subprocess.run(line, env=few, capture_output=True, check=False)
+    assert (done.returncode, b"\\u8cb7\\u3044" in done.stdout, done.stderr) == (0, True, b"")
+
+
 def test_a_status_is_a_word_with_colour_and_without(told: Scribe) -> None:
     arguments = ("loops", "list", "--database", told.url)
     plain = on_a_terminal(*arguments, NO_COLOR="1", TERM="xterm")

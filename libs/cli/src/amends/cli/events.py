@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from amends.cli.output import Moment, Number, as_json, date, examples, formatted, say, say_json, shown
+from amends.cli.output import Moment, Number, as_json, date, examples, formatted, indented, say, say_json, shown
 from amends.cli.place import Negative, Wrong, found, placed, the_log
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def _whole(row: Row) -> None:
     ):  # fmt: skip
         if value not in {None, ""}:
             say(f"{name:<7} {shown(value)}")
-    for line in json.dumps(json.loads(row.data), ensure_ascii=False, indent=2).splitlines():
-        say(f"        {shown(line)}")
+    for line in indented(json.loads(row.data)):
+        say(f"        {line}")
     say()
 
 

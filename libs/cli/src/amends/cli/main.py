@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from io import TextIOWrapper
 
 import click
 
@@ -76,6 +77,8 @@ for command in (
 def main() -> None:
     """Run the command of this process's arguments, and end the process with its exit code."""
     _open_what_is_closed()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal has every letter of a title
     try:
         code = cli.main(standalone_mode=False)
     except (KeyboardInterrupt, click.Abort):

@@ -65,6 +65,11 @@ def _escaped(letter: str) -> str:
     return letter if letter.isprintable() else letter.encode("unicode_escape", "backslashreplace").decode()
 
 
+def indented(value: object) -> list[str]:
+    """A value as JSON for eyes: only JSON's own breaks begin a line, none of the letters that a title may have."""
+    return [shown(line) for line in json.dumps(value, ensure_ascii=False, indent=2).split("\n")]
+
+
 def say(line: str = "") -> None:
     """A line of data; what came from outside in it has been through `shown`."""
     click.echo(line)

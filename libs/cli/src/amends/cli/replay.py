@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from amends.cli.output import Moment, Number, as_json, coloured, date, examples, formatted, iso, say, say_json, shown
+from amends.cli.output import (
+    Moment,
+    Number,
+    as_json,
+    coloured,
+    date,
+    examples,
+    formatted,
+    indented,
+    iso,
+    say,
+    say_json,
+    shown,
+)
 from amends.cli.place import Negative, Wrong, found, placed, the_log
 from amends.cli.redecide import overrides, redecide
 
@@ -156,5 +169,5 @@ def _loop(rebuilt: Rebuilt, reference: str, log: Log | None) -> None:
         return
     say(f"{name}  {shown(row.title)}")
     say(f"{coloured(row.status)}, version {row.version}, event {row.pos}, {date(row.updated)} UTC")
-    for line in json.dumps(state, ensure_ascii=False, indent=2).splitlines():
-        say(shown(line))
+    for line in indented(state):
+        say(line)
