@@ -1,5 +1,7 @@
 """`amends events`."""
 
+import json
+
 import pytest
 
 from tests.support.command import called, lines, started, stopped
@@ -81,6 +83,18 @@ def test_a_value_is_one_line_whatever_letters_it_has(told: Scribe) -> None:
 def test_a_position_behind_the_end_is_a_negative_result(told: Scribe) -> None:
     result = called("events", "show", "99", "--database", told.url)
     assert (result.exit_code, "it ends at 17" in result.output) == (1, True)
+
+
+def test_following_from_a_position_leaves_nothing_out_and_ends_after_so_many(told: Scribe) -> None:
+    end = told.log.head().pos
+    arguments = ("--from-pos", "3", "-n", str(end - 1), "--database", told.url)
+    with started(["events", "tail", "-f", *arguments]) as following:
+        assert following.stdout is not None
+        first = [json.loads(following.stdout.readline())["pos"] for _ in range(3, end + 1)]
+        told.tell(command("pause"))
+        rest = [line["pos"] for line in lines(following.stdout.read())]
+        code = following.wait(timeout=10)
+    assert (first + rest, code) == (list(range(3, end + 2)), 0)
 
 
 def test_following_shows_what_is_recorded_line_by_line(told: Scribe) -> None:

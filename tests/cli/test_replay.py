@@ -90,5 +90,33 @@ def test_a_wrong_policy_is_a_usage_error_that_names_the_field(
     assert (result.exit_code, why in result.output) == (2, True)
 
 
-def test_verify_goes_with_nothing_that_cuts_the_log(told: Scribe) -> None:
-    assert called("replay", "--verify", "--to-pos", "3", "--database", told.url).exit_code == 2
+@pytest.mark.parametrize("cut", [("--to-pos", "3"), ("--loop", "octo/shop#7")])
+def test_verify_goes_with_nothing_that_cuts_the_log(told: Scribe, cut: tuple[str, ...]) -> None:
+    tamper(told.url, "UPDATE loops SET used = 5 WHERE kind = 'change'")
+    assert called("replay", "--verify", *cut, "--database", told.url).exit_code == 2
+
+
+def test_another_policy_is_tried_on_every_loop_and_not_on_one(told: Scribe, tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text("max_cycles = 1")
+    policy = ("--policy", str(tmp_path / "policy.toml"))
+    assert called("replay", *policy, "--loop", "octo/shop#7", "--database", told.url).exit_code == 2
+
+
+def test_a_loop_of_a_file_goes_by_its_pull_request_too(told: Scribe, tmp_path: Path) -> None:
+    file = str(exported(told, tmp_path))
+    [by_name], [by_pull] = (
+        lines(called("replay", "--file", file, "--loop", one).stdout) for one in (CHANGE, "Octo/shop#7")
+    )
+    assert by_name == by_pull
+
+
+@pytest.mark.parametrize(
+    "order", [slice(5, None), slice(None, None, -1), slice(0, None, 2)], ids=["end", "back", "half"]
+)
+def test_a_file_without_all_of_a_loop_is_not_folded_into_what_it_never_was(
+    told: Scribe, tmp_path: Path, order: slice
+) -> None:
+    file = exported(told, tmp_path)
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[order]))
+    result = called("replay", "--file", str(file))
+    assert (result.exit_code, "it takes all of a loop" in result.output) == (2, True)

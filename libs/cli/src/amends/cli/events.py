@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
@@ -57,22 +57,23 @@ class Wanted(TypedDict):
 def tail(**wanted: Unpack[Wanted]) -> None:
     """Show the last events, or those from some point on.
 
-    JSON lines are whole CloudEvents; such a file can be replayed: amends replay --file.
-    To go on where you stopped, give the position after the last one you saw.
+    JSON lines are whole CloudEvents; a file of all of them (--from-pos 1) can be replayed: amends replay --file.
+    To go on where you stopped, give the position after the last one you saw. With -n it ends after so many, also if it
+    follows; -n with -f alone shows the last ones first, and goes on.
     """
     with the_log() as log:
         fits = _filter(log, wanted)
         start = end = log.head().pos
+        number = wanted["number"]
         if wanted["from_pos"] is not None:
             start = wanted["from_pos"] - 1
         elif wanted["since"] is not None:
             start = _before(log, end, wanted["since"])
         else:
-            _show(_last(log, end, fits, 10 if wanted["number"] is None else wanted["number"]))
-        if start < end:
-            _show(islice(_through(log, start, end, fits), wanted["number"]))
-        if wanted["follow"]:
-            _follow(log, max(start, end), fits)
+            _show(_last(log, end, fits, 10 if number is None else number))
+            number = None
+        rows = _through(log, start, end, fits)
+        _show(islice(chain(rows, _following(log, max(start, end), fits)) if wanted["follow"] else rows, number))
 
 
 Fits = Callable[["Row"], bool]
@@ -99,15 +100,15 @@ def _known(type_: str) -> None:
 
 
 def _through(log: Log, after: int, upto: int, fits: Fits) -> Iterator[Row]:
-    while rows := log.rows(after, PAGE, upto):
+    while after < upto and (rows := log.rows(after, PAGE, upto)):
         yield from filter(fits, rows)
         after = rows[-1].pos
 
 
-def _follow(log: Log, after: int, fits: Fits) -> None:
+def _following(log: Log, after: int, fits: Fits) -> Iterator[Row]:
     while True:
         rows = log.rows(after, PAGE)
-        _show(filter(fits, rows))
+        yield from filter(fits, rows)
         if rows:
             after = rows[-1].pos
         else:

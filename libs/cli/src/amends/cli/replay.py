@@ -69,8 +69,11 @@ def replay(**wanted: Unpack[Wanted]) -> None:
 
     The digest says where every loop stands: the same events give the same digest, on every machine.
     """
-    if wanted["verify"] and (wanted["to_pos"] or wanted["to_time"] or wanted["policy"] or wanted["file"]):
+    part = wanted["to_pos"] or wanted["to_time"] or wanted["loop"]
+    if wanted["verify"] and (part or wanted["policy"] or wanted["file"]):
         raise Wrong("--verify compares the whole log with what is kept beside it: it goes with none of the others")
+    if wanted["policy"] and wanted["loop"]:
+        raise Wrong("--policy looks at every loop: it does not go with --loop")
     with ExitStack() as stack:
         log = None if wanted["file"] else stack.enter_context(the_log())
         rows = _cut(_rows(log, wanted["file"]), wanted)
@@ -88,12 +91,21 @@ def _rows(log: Log | None, file: Path | None) -> Iterator[Row]:
     elif file is not None:
         from amends.common.envelope import row_from
 
+        versions: dict[str, int] = {}
         with file.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    yield row_from(line.rstrip(b"\r\n"))
+                    row = row_from(line.rstrip(b"\r\n"))
                 except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                     raise Wrong(f"line {number} of {file} is no event of ours ({error!r})") from error
+                before = versions.get(row.loop, 0)
+                if row.version != before + 1:  # without its beginning a loop would be folded into what it never was
+                    gone = f"{row.loop} goes on with version {row.version} after {before}"
+                    raise Wrong(
+                        f"line {number} of {file}: {gone}: it takes all of a loop, as from `events tail --from-pos 1`"
+                    )
+                versions[row.loop] = row.version
+                yield row
 
 
 def _cut(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
@@ -158,8 +170,17 @@ def _drift(log: Log, rebuilt: Rebuilt) -> list[str]:
     return [str(difference) for difference in drifted(log, rebuilt)]
 
 
+def _meant(rebuilt: Rebuilt, reference: str) -> str:
+    """The loop of a file by its name or as owner/repo#42; of several that were called so, the latest."""
+    from amends.common.explain.plain import named
+
+    rows = (rebuilt.projection(name).row for name in rebuilt.versions)
+    called = [row for row in rows if named(row).lower() == reference.lower()]
+    return max(called, key=lambda row: row.pos).loop if called else reference
+
+
 def _loop(rebuilt: Rebuilt, reference: str, log: Log | None) -> None:
-    name = reference if log is None else found(log, reference)
+    name = _meant(rebuilt, reference) if log is None else found(log, reference)
     if name not in rebuilt.versions:
         raise Negative(f"{reference} had no events yet at position {rebuilt.pos}")
     row = rebuilt.projection(name).row
