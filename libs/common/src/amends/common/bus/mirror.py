@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amends.common.bus.jetstream import IN_FLIGHT, NO_MESSAGE, NO_STREAM, WRONG_LAST, drift, look, make_stream
-from amends.common.bus.link import SECONDS, Link
+from amends.common.bus.link import SECONDS, Link, Unanswered
 from amends.common.effects import effect
 from amends.common.envelope import Row, cloud_event, row_from, subject
 
@@ -94,9 +94,12 @@ class Mirror:
                     await self._link.publish(subject(row.loop, row.type), payload, headers=_headers(row))
 
     async def _confirmed(self, row: Row, payload: bytes) -> None:
-        reply = await self._link.request(
-            subject(row.loop, row.type), payload, headers=_headers(row), seconds=self._seconds
-        )
+        try:
+            reply = await self._link.request(
+                subject(row.loop, row.type), payload, headers=_headers(row), seconds=self._seconds
+            )
+        except Unanswered as error:
+            raise Unanswered(f"position {row.pos} was not mirrored: {error}") from error
         answer = json.loads(reply.data)
         if answer.get("seq") == row.pos:
             return
