@@ -18,8 +18,8 @@ from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import DBAPIError
 
 from amends.common.envelope import GENESIS
-from amends.common.log import Log, LogUnreachable
-from amends.common.log.engine import database, writing
+from amends.common.log import Log, LogUnreachable, OutstandingRow, TimerRow
+from amends.common.log.engine import database, sqlite_file, writing
 from amends.common.log.tables import METADATA
 from amends.evaluator import migrate as module
 from amends.evaluator.migrate import HEAD, at_head, grant, migrate
@@ -94,16 +94,30 @@ def test_a_new_log_in_sqlite_needs_no_alembic(tmp_path: Path) -> None:
     assert ran.stdout == "False\n"
 
 
-def test_an_older_log_is_brought_to_the_head(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/log.db"
-    migrate(url)
-    with connected(url) as connection:
-        connection.exec_driver_sql("DROP TABLE puts")
-        connection.exec_driver_sql("ALTER TABLE loops DROP COLUMN folded")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
-    assert (at_head(url), migrate(url), at_head(url)) == (False, True, True)
-    with connected(url) as connection:
-        assert "puts" in inspect(connection).get_table_names()
+OLDER = [
+    "INSERT INTO loops VALUES ('7-pr-1', 3, 9, 'change', 7, 1, 'o/r', '', '', 'fixing', 1, 0, false, '', 5, '', '')",
+    "INSERT INTO timers VALUES ('7-pr-1', 'claim/1/1', 3, 11, true)",
+    "INSERT INTO outstanding VALUES (9, '7-pr-1', 'fixer', 12)",
+]
+
+
+def test_an_older_log_is_brought_to_the_head_with_all_that_it_holds(empty_url: str) -> None:
+    if file := sqlite_file(database(empty_url)):
+        file.parent.mkdir()
+    engine = writing(database(empty_url), create=True)
+    with engine.begin() as connection:
+        upgrade(connection, "0001")
+        for statement in OLDER:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+    assert (at_head(empty_url), migrate(empty_url), at_head(empty_url)) == (False, True, True)
+    with closing(Log(empty_url)) as log:
+        assert [(row.loop, row.version, row.folded) for row in log.loops()] == [("7-pr-1", 3, 3)]
+        assert log.timers() == [TimerRow("7-pr-1", "claim/1/1", 3, 11, deadline=True)]
+        assert log.outstanding() == [OutstandingRow(9, "7-pr-1", "fixer", 12)]
+    with connected(empty_url) as connection:
+        assert {"puts", "outstanding"} < set(inspect(connection).get_table_names())
+        assert [index["name"] for index in inspect(connection).get_indexes("timers")] == ["timers_due"]
 
 
 def test_being_at_the_head_needs_no_alembic(sqlite_url: str) -> None:

@@ -34,7 +34,7 @@ from amends.common.state import caught_up, load
 from amends.evaluator.admission import Fleet, admitted, admitted_while_stuck, held_by_another
 from amends.evaluator.code import CODE
 from amends.evaluator.decider import Decisions, alarm, decide
-from amends.evaluator.projections import UNSAVED, Projection, project
+from amends.evaluator.projections import Kept, Projection, project
 from amends.evaluator.writer import Tx
 
 log = logging.getLogger(__name__)
@@ -137,6 +137,7 @@ class Batch:
     _claims_before: dict[str, dict[str, Spent]] = field(default_factory=dict)
     _projected: dict[str, Projection] = field(default_factory=dict)
     _saved: dict[str, Projection] = field(default_factory=dict)
+    _kept: dict[str, Kept] = field(default_factory=dict)
 
     def record(self, reports: list[Said]) -> list[Answer]:
         """The answer to each report, with everything appended and projected that follows from them."""
@@ -164,6 +165,8 @@ class Batch:
         for name in names:
             if name in self.sure:
                 self._take(name, self.cache[name])
+                if projection := self.cache[name].projection:
+                    self._saved[name] = projection
             else:
                 unsure.append(name)
         if unsure:
@@ -187,12 +190,15 @@ class Batch:
     def _take(self, name: str, cached: Held) -> None:
         self.held[name] = cached
         if cached.projection:
-            self._saved[name] = cached.projection
+            self._kept[name] = _kept(cached.projection)
 
     def _read(self, stored: Stored, name: str) -> Held:
         loop = load(stored.state)
-        if stored.stuck or stored.folded >= stored.version:
+        if stored.stuck:
             return Held(loop, stored.version, stored.stuck)
+        self._kept[name] = Kept(stored.folded, loop.pull.full_name if loop.pull else "")
+        if stored.folded >= stored.version:
+            return Held(loop, stored.version)
         try:
             return Held(caught_up(loop, self.tx.history(name, stored.folded)), stored.version)
         except Exception:
@@ -388,9 +394,8 @@ class Batch:
     def _project(self) -> None:
         for name in self._touched:
             held = self.held[name]
-            saved = self._saved.get(name)
-            kept = saved.row if saved else None
-            projection = project(held.loop, self._policy_after(held.loop), held.version, held.stuck, kept)
+            policy = self._policy_after(held.loop)
+            projection = project(held.loop, policy, held.version, held.stuck, self._kept.get(name))
             self._projected[name] = projection
             row = projection.row._replace(state=b"", title="", url="")  # the loop says the same
             self.held[name] = replace(held, projection=replace(projection, row=row))
@@ -405,22 +410,38 @@ class Batch:
         crash_point("recorder.decided")
         self.tx.append(fresh)
         crash_point("recorder.appended")
-        changed = {name: (new, self._saved.get(name, UNSAVED)) for name, new in self._projected.items()}
+        projected, saved = self._projected, self._saved
+        before = {name: saved[name] for name in projected if name in saved}
         self.tx.save(
-            [new.row for new, _ in changed.values()],
-            {name: new.timers for name, (new, old) in changed.items() if old is UNSAVED or new.timers != old.timers},
+            [new.row for new in projected.values()],
+            {
+                name: new.timers
+                for name, new in projected.items()
+                if name not in before or new.timers != before[name].timers
+            },
             {
                 name: new.outstanding
-                for name, (new, old) in changed.items()
-                if old is UNSAVED or new.outstanding != old.outstanding
+                for name, new in projected.items()
+                if name not in before or new.outstanding != before[name].outstanding
             },
-            [claim for new, old in changed.values() for claim in new.claims if claim not in old.claims],
+            [
+                claim
+                for name, new in projected.items()
+                for claim in new.claims
+                if name not in before or claim not in before[name].claims
+            ],
+            before,
         )
-        self._saved.update(self._projected)
+        saved.update(projected)
+        self._kept.update((name, _kept(new)) for name, new in projected.items())
         last = fresh[-1]
         head = self.tx.head
         self.tx.advance(Head(last.pos, last.hash, last.time, head.epoch, max(head.vocabulary, VOCABULARY), self.code))
         self._projected.clear()
+
+
+def _kept(projection: Projection) -> Kept:
+    return Kept(projection.row.folded, projection.row.full_name)
 
 
 def _still_open(loop: Loop, fact: Fact) -> Already | None:

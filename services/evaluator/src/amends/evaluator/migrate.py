@@ -5,7 +5,7 @@ from __future__ import annotations
 from amends.common.log.engine import LogUnreachable, database, named, said, schema_version, sqlite_file, writing
 from amends.evaluator.migrations.made import make
 
-HEAD = "0003"
+HEAD = "0004"
 _LOCK = 0x616D656E6473  # any number, as long as all migrators take the same
 _HISTORY = ("events", "blobs")
 _WORKING = ("head", "loops", "timers", "outstanding", "claims", "parked", "blob_chunks", "puts")

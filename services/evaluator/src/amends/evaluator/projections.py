@@ -6,6 +6,7 @@ They are written in the transaction of the events they follow from, and rebuilt 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from amends.common.loop import Loop, Phase, Spent
 from amends.common.policy import Policy
@@ -26,10 +27,17 @@ class Projection:
     claims: tuple[ClaimRow, ...]
 
 
-def project(loop: Loop, policy: Policy, version: int, stuck: str = "", kept: LoopRow | None = None) -> Projection:
+class Kept(NamedTuple):
+    """Of which version a loop's state is stored, and the repository's name beside it."""
+
+    folded: int
+    full_name: str
+
+
+def project(loop: Loop, policy: Policy, version: int, stuck: str = "", kept: Kept | None = None) -> Projection:
     """What is kept of a loop at `version`; of a stuck one the state is older than that.
 
-    With what is `kept` of it already, its state is left out as long as that is fresh enough.
+    As long as the state that is `kept` of it is fresh enough, its state is left out.
     """
     pull = loop.pull
     full_name = pull.full_name if pull else ""
@@ -70,7 +78,3 @@ def claimed(loop: str, step: str, claim: Spent) -> ClaimRow:
     """The claim of one attempt."""
     n, k = map(int, step.split("/"))
     return ClaimRow(loop, n, k, claim.holder, claim.run, claim.day, claim.live, claim.usd_micro)
-
-
-# Stands for what is kept of a loop when nobody knows: everything has to be written.
-UNSAVED = Projection(LoopRow("", 0, 0, "", None, None, "", "", "", "", 0, 0, False, "", 0, ""), (), (), ())  # noqa: FBT003

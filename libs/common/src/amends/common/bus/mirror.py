@@ -98,8 +98,8 @@ class Mirror:
             reply = await self._link.request(
                 subject(row.loop, row.type), payload, headers=_headers(row), seconds=self._seconds
             )
-        except Unanswered as error:
-            raise Unanswered(f"position {row.pos} was not mirrored: {error}") from error
+        except Unanswered as why:
+            raise Unanswered(f"position {row.pos} was not mirrored: {why}") from why
         answer = json.loads(reply.data)
         if answer.get("seq") == row.pos:
             return

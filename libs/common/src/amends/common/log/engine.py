@@ -87,7 +87,12 @@ _SQLITE = {"paramstyle": "qmark", "connect_args": {"timeout": BUSY_SECONDS, "che
 _POSTGRES = {"paramstyle": "format", "connect_args": {"connect_timeout": BUSY_SECONDS, "client_encoding": "utf8"}}
 _READING = ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",)
 # A commit moves the write-ahead log into the database once it has 16 MB: rarer means longer, often means slower.
-_DURABLE = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA wal_autocheckpoint=4000")
+_DURABLE = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA wal_autocheckpoint=4000",
+    "PRAGMA secure_delete=OFF",  # on in some builds: what is replaced is then written over, page by page
+)
 _WRITING = (
     # A server that does not wait for its disk would make `recorded` a lie. What waits for more than that stays.
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",

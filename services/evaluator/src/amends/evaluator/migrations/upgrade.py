@@ -9,9 +9,9 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 
-def upgrade(connection: Connection) -> None:
-    """Apply what is missing, in the transaction that has begun on this connection."""
+def upgrade(connection: Connection, to: str = "head") -> None:
+    """Apply what is missing, up to a revision, in the transaction that has begun on this connection."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, to)

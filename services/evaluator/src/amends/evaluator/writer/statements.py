@@ -73,9 +73,9 @@ class Statements:
         self.advance = self._text(update(head).where(head.c.id == ONE), *HEAD.selected_columns.keys())
         self.append = self._text(insert(events))
         self.touch = self._text(self._upsert(loops, but={"full_name", "repo", "number", "kind", "folded", "state"}))
-        self.save = {table: self._text(self._upsert(table)) for table in (loops, claims)}
-        self.set = {table: self._text(insert(table)) for table in (timers, outstanding)}
+        self.save = {table: self._text(self._upsert(table)) for table in (loops, claims, timers, outstanding)}
         self.forget = {table: Sized(dialect, _forget(table)) for table in (timers, outstanding)}
+        self.drop = {table: self._text(_drop(table)) for table in (timers, outstanding)}
         self.known = Sized(dialect, _known)
         self.stored = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck, loops.c.folded, loops.c.state))
         self.versions = Sized(dialect, _of_loops(loops.c.version, loops.c.stuck))
@@ -167,6 +167,10 @@ def _blobs(size: int) -> Statement:
 
 def _forget(table: Table) -> Callable[[int], Statement]:
     return lambda size: delete(table).where(table.c.loop.in_(_names(size)))
+
+
+def _drop(table: Table) -> sa.Delete:
+    return delete(table).where(*(column == bindparam(column.name) for column in table.primary_key))
 
 
 def _names(size: int) -> list[sa.BindParameter[str]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Table
 from sqlalchemy.engine.interfaces import DBAPICursor
@@ -18,6 +17,16 @@ from amends.evaluator.writer.failures import Duplicate, OutOfOrder
 from amends.evaluator.writer.statements import Sized, Statements
 
 Pair = tuple[str, str]  # a loop and a key
+Wait = TypeVar("Wait", TimerRow, OutstandingRow)
+
+
+class Waiting(Protocol):
+    """What is kept of a loop's waits."""
+
+    @property
+    def timers(self) -> Sequence[TimerRow]: ...
+    @property
+    def outstanding(self) -> Sequence[OutstandingRow]: ...
 
 
 class Tx:
@@ -91,15 +100,20 @@ class Tx:
         timers: Mapping[str, Sequence[TimerRow]] | None = None,
         outstanding: Mapping[str, Sequence[OutstandingRow]] | None = None,
         claims: Sequence[ClaimRow] = (),
+        before: Mapping[str, Waiting] | None = None,
     ) -> None:
         """Bring the projections up to date. Timers and outstanding requests replace all those of the loops named.
 
-        The state of a loop that comes without one stays as it is stored, and so does all that names the loop.
+        The state of a loop that comes without one stays as it is stored, and so does all that names the loop. Of a loop
+        whose timers and requests are known as they were `before`, only what differs is written.
         """
         self._write(self._statements.save[tables.loops], [loop for loop in loops if loop.state])
         self._write(self._statements.touch, [loop for loop in loops if not loop.state])
-        self._replace(tables.timers, timers or {})
-        self._replace(tables.outstanding, outstanding or {})
+        known = (before or {}).items()
+        if timers:
+            self._replace(tables.timers, timers, {loop: one.timers for loop, one in known}, _TIMER)
+        if outstanding:
+            self._replace(tables.outstanding, outstanding, {loop: one.outstanding for loop, one in known}, _REQUEST)
         self._write(self._statements.save[tables.claims], claims)
 
     def advance(self, to: Head) -> None:
@@ -124,15 +138,29 @@ class Tx:
             yield from self._cursor.fetchall()
 
     def _replace(
-        self, table: Table, now: Mapping[str, Sequence[TimerRow]] | Mapping[str, Sequence[OutstandingRow]]
+        self,
+        table: Table,
+        now: Mapping[str, Sequence[Wait]],
+        before: Mapping[str, Sequence[Wait]],
+        key: Callable[[Wait], tuple[object, ...]],
     ) -> None:
-        for sql, parameters in self._statements.forget[table].portions(list(zip(now))):
-            self._cursor.execute(sql, parameters)
-        self._write(self._statements.set[table], list(chain.from_iterable(now.values())))
+        if unknown := [(loop,) for loop in now if loop not in before]:
+            for sql, parameters in self._statements.forget[table].portions(unknown):
+                self._cursor.execute(sql, parameters)
+        gone: list[tuple[object, ...]] = []
+        fresh: list[Wait] = []
+        for loop, rows in now.items():
+            old = before.get(loop, ())
+            fresh += [row for row in rows if row not in old]
+            gone += {key(row) for row in old}.difference(map(key, rows))
+        self._write(self._statements.drop[table], gone)
+        self._write(self._statements.save[table], fresh)
 
     def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
             self._cursor.executemany(sql, rows)
 
 
+_TIMER: Callable[[TimerRow], tuple[object, ...]] = attrgetter("loop", "name")
+_REQUEST: Callable[[OutstandingRow], tuple[object, ...]] = attrgetter("loop", "pos")
 _COLUMNS: Callable[[Row], tuple[object, ...]] = attrgetter(*tables.events.c.keys())
