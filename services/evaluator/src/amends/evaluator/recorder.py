@@ -10,6 +10,7 @@ import asyncio
 import gc
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
@@ -97,7 +98,7 @@ class Recorder:
         self._writer = writer
         self._observers = observers
         self._most = batch
-        self._cache: dict[str, Held] = {}
+        self._cache: OrderedDict[str, Held] = OrderedDict()  # the loop that was worked on last is the last
         self._policies: Policies = {}
         self._arriving: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._sure: set[str] = set()
@@ -361,12 +362,14 @@ class Recorder:
         return self._sure
 
     def _remember(self, batch: Batch, head: Head) -> None:
-        if len(self._cache) + len(batch.held) > CACHED:
-            self._cache.clear()
-            self._policies.clear()
-            self._sure.clear()
-        self._cache.update(batch.held)
         self._sure.update(batch.held)
+        for name, held in batch.held.items():
+            self._cache[name] = held
+            self._cache.move_to_end(name)
+        while len(self._cache) > CACHED:
+            self._sure.discard(self._cache.popitem(last=False)[0])
+        if len(self._policies) > CACHED:
+            self._policies.clear()
         self._head = head
         self._unwritable = ""
         for observer in self._observers:
