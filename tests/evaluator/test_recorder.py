@@ -24,8 +24,8 @@ from amends.common.log.engine import BUSY_SECONDS
 from amends.evaluator.recorder import FEW, SLOW, LocalRecorder, NotRunning, Recorder
 from amends.evaluator.writer import Writer
 from tests.support.asynchronous import asynchronous, until
-from tests.support.book import reported
-from tests.support.facts import command, comment, fetched, observed, policy_changed, rejected
+from tests.support.book import rebuilt, reported
+from tests.support.facts import believed, command, comment, fetched, observed, policy_changed, rejected
 from tests.support.promises import check_chain
 from tests.support.rivals import report_comments
 
@@ -498,6 +498,33 @@ def assert_shared(log: Log, answers: list[list[Answer]]) -> None:
     assert len(recorded) == len(set(recorded)) == 180
     assert {type(answer) for some in answers for answer in some} == {Recorded, Already}
     assert sum(row.type == "comment.added" for row in rows) == 180
+
+
+@asynchronous
+async def test_what_another_evaluator_has_changed_is_not_taken_for_what_was_kept(database_url: str, log: Log) -> None:
+    one, other = (Recorder(Writer(database_url)) for _ in range(2))
+    said = (policy_changed(repositories=("octo/shop",)), observed(), *believed(rejected()), comment(), comment(6))
+    for recorder in (one, other):
+        recorder.start()
+        recorder.open()
+    for recorder, fact in zip((one, one, one, other, one, other), said, strict=True):
+        assert isinstance(await report(recorder, fact), Recorded)
+    for recorder in (one, other):
+        await asyncio.to_thread(recorder.close)
+    found = rebuilt(log.rows(0))
+    assert (set(log.timers()), set(log.outstanding())) == (found.timers, found.outstanding)
+    assert found.timers
+
+
+@asynchronous
+async def test_the_loop_that_was_worked_on_longest_ago_makes_room(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("amends.evaluator.recorder.CACHED", 4)  # with the installation's and the repository's settings
+    for number in (7, 8, 7, 9):
+        said = reported(comment(seconds=number), number)
+        await recorder.report(said.service, said.report)
+    assert [name for name in recorder._cache if "-pr-" in name] == ["1-pr-7", "1-pr-9"]
 
 
 def test_recorders_in_threads_share_a_log(database_url: str, log: Log) -> None:

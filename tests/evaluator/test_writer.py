@@ -5,12 +5,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
@@ -230,6 +230,26 @@ def test_timers_and_requests_replace_those_of_their_loop_only(writer: Writer, lo
         tx.save(timers={LOOP: later}, outstanding={LOOP: []})
     assert log.timers() == [kept, *later]
     assert log.outstanding() == [OutstandingRow(2, "2-pr-1", "x", 3)]
+
+
+class Waits(NamedTuple):
+    timers: Sequence[TimerRow] = ()
+    outstanding: Sequence[OutstandingRow] = ()
+
+
+def test_of_a_loop_whose_waits_are_known_only_what_differs_is_written(writer: Writer, log: Log) -> None:
+    a, b, c = (TimerRow(LOOP, name, 1, due, deadline=False) for due, name in enumerate("abc"))
+    one, two, three = (OutstandingRow(pos, LOOP, "fixer", 9) for pos in (1, 2, 3))
+    with writer.transaction() as tx:
+        tx.save(timers={LOOP: [a]}, outstanding={LOOP: [one]})
+    said = Waits([b, c], [two, three])  # it is not so, which shows what is looked at
+    moved = b._replace(generation=2)
+    with writer.transaction() as tx:
+        tx.save(timers={LOOP: [moved]}, outstanding={LOOP: [two]}, before={LOOP: said})
+    assert (log.timers(), log.outstanding()) == ([a, moved], [one])
+    with writer.transaction() as tx:
+        tx.save(timers={LOOP: []}, outstanding={LOOP: []}, before={LOOP: Waits([moved], [])})
+    assert (log.timers(), log.outstanding()) == ([a], [one])
 
 
 def test_claims_are_counted_while_live_and_their_money_always(writer: Writer, log: Log) -> None:

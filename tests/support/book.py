@@ -19,7 +19,7 @@ from amends.common.answers import Answer, Go, Report, Stop
 from amends.common.envelope import Event, Row, event_of
 from amends.common.events import AnyFact, PolicyChanged, PolicyObserved, Reporter, TimerFired
 from amends.common.identity import INSTALLATION, About, policy_loop
-from amends.common.log import ClaimRow, Log, LoopRow, OutstandingRow, TimerRow
+from amends.common.log import ClaimRow, Head, Log, LoopRow, OutstandingRow, TimerRow
 from amends.common.loop import EPOCH, Loop, evolve
 from amends.common.policy import Policy
 from amends.common.standing import policy_for
@@ -60,6 +60,8 @@ class Book:
         self.log = Log(url)
         self.now = OPENED
         self.cache: dict[str, Held] = {}
+        self.sure: set[str] = set()
+        self.head: Head | None = None
         self.blobs = [self.writer.put_blob(content) for content in CONTENTS]
 
     def close(self) -> None:
@@ -70,9 +72,11 @@ class Book:
         """One transaction, of this program or of another that decides like that."""
         with self.turn, self.writer.transaction() as tx:
             tx.now = max(self.now, tx.head.time)
-            batch = Batch(tx, self.cache, decider=decider, code=code)
+            sure = self.sure if tx.head == self.head else set[str]()  # as the recorder: else somebody else has written
+            batch = Batch(tx, self.cache, sure=sure, decider=decider, code=code)
             answers = batch.record(list(said))
         self.cache.update(batch.held)
+        self.sure, self.head = sure | batch.held.keys(), tx.head
         self.now += SECOND
         return answers
 
@@ -102,6 +106,7 @@ class Book:
     def forget(self) -> None:
         """As after a restart: every state is read from its row again."""
         self.cache.clear()
+        self.sure.clear()
 
     def rows(self) -> list[Row]:
         return self.log.rows(0, 100_000)
