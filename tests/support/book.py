@@ -106,7 +106,7 @@ class Book:
     def forget(self) -> None:
         """As after a restart: every state is read from its row again."""
         self.cache.clear()
-        self.sure.clear()
+        self.head = None
 
     def rows(self) -> list[Row]:
         return self.log.rows(0, 100_000)

@@ -47,12 +47,12 @@ REPEATED = 96 * 1024  # what follows from a prepared fix says the same again, an
 
 @dataclass(frozen=True)
 class Held:
-    """A loop at a version. While it is stuck its state is older than that."""
+    """A loop at a version, and what was stored of it. While it is stuck its state is older than that."""
 
     loop: Loop
     version: int = 0
     stuck: str = ""
-    projection: Projection | None = None
+    kept: Kept | None = None
 
 
 class InForce(NamedTuple):
@@ -64,6 +64,7 @@ class InForce(NamedTuple):
 
 
 NOBODYS = Loop("")
+NOTHING = Kept(0, "")
 Policies = dict[tuple[str, str], InForce]
 
 
@@ -136,8 +137,8 @@ class Batch:
     _fleet_before: Fleet | None = None
     _claims_before: dict[str, dict[str, Spent]] = field(default_factory=dict)
     _projected: dict[str, Projection] = field(default_factory=dict)
-    _saved: dict[str, Projection] = field(default_factory=dict)
-    _kept: dict[str, Kept] = field(default_factory=dict)
+    _kept: dict[str, Kept] = field(default_factory=dict)  # what is stored of the loops that are
+    _unsure: set[str] = field(default_factory=set)  # of them, those whose stored waits and claims nobody knows
 
     def record(self, reports: list[Said]) -> list[Answer]:
         """The answer to each report, with everything appended and projected that follows from them."""
@@ -165,8 +166,6 @@ class Batch:
         for name in names:
             if name in self.sure:
                 self._take(name, self.cache[name])
-                if projection := self.cache[name].projection:
-                    self._saved[name] = projection
             else:
                 unsure.append(name)
         if unsure:
@@ -182,6 +181,7 @@ class Batch:
         fresh = {name for name, held in cached.items() if versions.get(name) == (held.version, held.stuck)}
         for name in fresh:
             self._take(name, cached[name])
+            self._unsure.add(name)  # of the same version, but perhaps seen by another program
         unread = [name for name in names if name not in fresh]
         stored = self.tx.stored(unread) if unread else {}
         for name in unread:
@@ -189,11 +189,14 @@ class Batch:
 
     def _take(self, name: str, cached: Held) -> None:
         self.held[name] = cached
-        if cached.projection:
-            self._kept[name] = _kept(cached.projection)
+        if cached.kept:
+            self._kept[name] = cached.kept
+        else:
+            self._unsure.add(name)
 
     def _read(self, stored: Stored, name: str) -> Held:
         loop = load(stored.state)
+        self._unsure.add(name)
         if stored.stuck:
             return Held(loop, stored.version, stored.stuck)
         self._kept[name] = Kept(stored.folded, loop.pull.full_name if loop.pull else "")
@@ -311,7 +314,7 @@ class Batch:
         """Append the fact and all that follows from it, in its own loop and in the installation's."""
         if held.stuck:
             self._append(event, data)
-            self._put(replace(held, version=event.version, projection=None))
+            self._put(replace(held, version=event.version, kept=None))
             return
         try:
             loop, decided = self._decided(evolve(held.loop, event), event)
@@ -397,8 +400,7 @@ class Batch:
             policy = self._policy_after(held.loop)
             projection = project(held.loop, policy, held.version, held.stuck, self._kept.get(name))
             self._projected[name] = projection
-            row = projection.row._replace(state=b"", title="", url="")  # the loop says the same
-            self.held[name] = replace(held, projection=replace(projection, row=row))
+            self.held[name] = replace(held, kept=projection.kept)
         self._touched.clear()
 
     def _store(self) -> None:
@@ -410,38 +412,21 @@ class Batch:
         crash_point("recorder.decided")
         self.tx.append(fresh)
         crash_point("recorder.appended")
-        projected, saved = self._projected, self._saved
-        before = {name: saved[name] for name in projected if name in saved}
+        before = {name: self._kept.get(name, NOTHING) for name in self._projected if name not in self._unsure}
+        changed = [(name, new, before.get(name)) for name, new in self._projected.items()]
         self.tx.save(
-            [new.row for new in projected.values()],
-            {
-                name: new.timers
-                for name, new in projected.items()
-                if name not in before or new.timers != before[name].timers
-            },
-            {
-                name: new.outstanding
-                for name, new in projected.items()
-                if name not in before or new.outstanding != before[name].outstanding
-            },
-            [
-                claim
-                for name, new in projected.items()
-                for claim in new.claims
-                if name not in before or claim not in before[name].claims
-            ],
+            [new.row for _, new, _ in changed],
+            {name: new.timers for name, new, old in changed if old is None or new.timers != old.timers},
+            {name: new.outstanding for name, new, old in changed if old is None or new.outstanding != old.outstanding},
+            [claim for _, new, old in changed for claim in new.claims if old is None or claim not in old.claims],
             before,
         )
-        saved.update(projected)
-        self._kept.update((name, _kept(new)) for name, new in projected.items())
+        self._kept.update((name, new.kept) for name, new in self._projected.items())
+        self._unsure.difference_update(self._projected)
         last = fresh[-1]
         head = self.tx.head
         self.tx.advance(Head(last.pos, last.hash, last.time, head.epoch, max(head.vocabulary, VOCABULARY), self.code))
         self._projected.clear()
-
-
-def _kept(projection: Projection) -> Kept:
-    return Kept(projection.row.folded, projection.row.full_name)
 
 
 def _still_open(loop: Loop, fact: Fact) -> Already | None:

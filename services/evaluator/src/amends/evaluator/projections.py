@@ -17,6 +17,16 @@ from amends.common.state import dump
 STALE = 8  # events after which a state is stored anew: whoever reads it folds the rest
 
 
+class Kept(NamedTuple):
+    """What is stored of a loop: its state's version, the repository's name beside it, and its waits and claims."""
+
+    folded: int
+    full_name: str
+    timers: tuple[TimerRow, ...] = ()
+    outstanding: tuple[OutstandingRow, ...] = ()
+    claims: tuple[ClaimRow, ...] = ()
+
+
 @dataclass(frozen=True)
 class Projection:
     """All that is kept of one loop."""
@@ -26,12 +36,10 @@ class Projection:
     outstanding: tuple[OutstandingRow, ...]
     claims: tuple[ClaimRow, ...]
 
-
-class Kept(NamedTuple):
-    """Of which version a loop's state is stored, and the repository's name beside it."""
-
-    folded: int
-    full_name: str
+    @property
+    def kept(self) -> Kept:
+        """It as it is remembered, without what the loop says itself."""
+        return Kept(self.row.folded, self.row.full_name, self.timers, self.outstanding, self.claims)
 
 
 def project(loop: Loop, policy: Policy, version: int, stuck: str = "", kept: Kept | None = None) -> Projection:

@@ -12,11 +12,13 @@ TEXT, BIG = sa.String(), sa.BigInteger()
 
 
 def upgrade() -> None:
-    """Drop the indexes, and the row ids of SQLite; what the tables hold stays."""
+    """Drop the indexes, and the row ids of SQLite; what the tables hold stays. What a day has cost is read from one."""
     op.drop_index("loops_status", "loops")
     op.drop_index("loops_updated", "loops")
     op.drop_index("outstanding_service", "outstanding")
     op.drop_index("outstanding_loop", "outstanding")
+    op.drop_index("claims_day", "claims")
+    op.create_index("claims_day", "claims", ["day", "usd_micro"])
     if op.get_bind().dialect.name == "postgresql":
         op.drop_constraint("outstanding_pkey", "outstanding")
         op.create_primary_key("outstanding_pkey", "outstanding", ["loop", "pos"])
