@@ -86,18 +86,18 @@ def policy_for(loop: Loop, installation: Loop, repository: Loop) -> Policy:
 def trusted(policy: Policy, author: Author, permission: str | None) -> bool | None:
     """Whether this account's word counts; None when nobody has looked yet."""
     match author.kind:
-        case "token":
-            return True
-        case "bot":
-            return author.id in policy.bots
-        case "self" | "ghost":
-            return False
         case "user":
             if policy.reviewers == "anyone":
                 return True
             if isinstance(policy.reviewers, tuple) and author.id not in policy.reviewers:
                 return False
             return None if permission is None else permission in TRUSTED
+        case "bot":
+            return author.id in policy.bots
+        case "token":
+            return True
+        case "self" | "ghost":
+            return False
 
 
 def opinions(loop: Loop, policy: Policy, *, believed: bool | None = True) -> list[Review]:
@@ -161,12 +161,15 @@ HEARD_IN_PAUSE = frozenset({"resume", "explain", "help"})
 
 def news(loop: Loop, policy: Policy, item: Item) -> list[Hint]:
     """The hints that make the item newer than what was collected, but for those of people known not to count."""
+    said = (*item.asked.values(), *item.hints.values())
+    if not said:
+        return []
     if item.kind == "check":
         head = loop.pull.head if loop.pull else ""
-        return [hint for hint in (*item.asked.values(), *item.hints.values()) if hint.body == head]
+        return [hint for hint in said if hint.body == head]
     return [
         hint
-        for hint in (*item.asked.values(), *item.hints.values())
+        for hint in said
         if hint.body
         and not is_stranger(loop, hint.author)
         and trusted(policy, hint.author, loop.permissions.get(hint.author.account)) is not False
@@ -177,11 +180,9 @@ def waits(loop: Loop, policy: Policy, item: Item) -> bool:
     """Whether its latest version has no verdict yet; what was said before it was resolved needs none."""
     if item.absent or item.waived:
         return False
-    if (item.hints or item.asked) and any(
-        not item.resolved or hint.updated > item.closed_at for hint in news(loop, policy, item)
-    ):
-        return True
-    return not item.resolved and unjudged(loop, policy, item)
+    if item.resolved:
+        return any(hint.updated > item.closed_at for hint in news(loop, policy, item))
+    return unjudged(loop, policy, item) or bool(news(loop, policy, item))
 
 
 def unjudged(loop: Loop, policy: Policy, item: Item) -> bool:
