@@ -20,13 +20,15 @@ from amends.evaluator.recorder import LocalRecorder, Recorder
 from amends.evaluator.writer import Writer
 from amends.gateway import app
 from tests.bench.deliveries import REPOSITORY, SECRET
+from tests.bench.ours.tending import tended
 
 
 async def main(url: str, port: int) -> None:
     """Serve until the process is killed."""
     logging.disable(logging.INFO)
     migrate(url)
-    recorder = Recorder(Writer(url))
+    writer = Writer(url)
+    recorder = Recorder(writer)
     recorder.start()
     recorder.open()
     listed = PolicyChanged(request="bench", values=Overrides(repositories=(REPOSITORY,)))
@@ -34,7 +36,7 @@ async def main(url: str, port: int) -> None:
     gateway = {"webhook_secrets": (SECRET,), "port": port}
     settings = Settings.model_validate({"database": url, "gateway": gateway})
     log = Log(url)
-    async with app.serving(settings, LocalRecorder(recorder, app.SERVICE, log.blob)):
+    async with tended(writer), app.serving(settings, LocalRecorder(recorder, app.SERVICE, log.blob)):
         print("{}", flush=True)
         await asyncio.Event().wait()
 

@@ -21,6 +21,7 @@ from amends.evaluator.migrate import migrate
 from amends.evaluator.recorder import Recorder
 from amends.evaluator.writer import Writer
 from tests.bench.conversation import Measured, converse, measured
+from tests.bench.ours.tending import tended
 from tests.bench.workload import BLOBS, Said, allowed, pull_request
 
 APART = 2  # steps between two pull requests in flight, so that they are not all at the same step
@@ -79,14 +80,16 @@ class Lanes:
 async def recording(url: str) -> AsyncIterator[Recorder]:
     """A recorder on a new log, with the policy and the blobs that the workload needs."""
     migrate(url)
-    recorder = Recorder(Writer(url))
+    writer = Writer(url)
+    recorder = Recorder(writer)
     recorder.start()
     recorder.open()
     policy = allowed()
     await recorder.report_raw(policy.service, policy.raw)
     for blob in BLOBS:
         await recorder.put(blob)
-    yield recorder
+    async with tended(writer):
+        yield recorder
     await asyncio.to_thread(recorder.close)
 
 
