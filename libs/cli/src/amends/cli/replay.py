@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
@@ -30,10 +30,11 @@ from amends.cli.place import Negative, Wrong, found, placed, the_log
 from amends.cli.redecide import overrides, redecide
 
 if TYPE_CHECKING:
-    from amends.common.envelope import Row
+    from amends.common.envelope import Row, Said
     from amends.common.log import Log
     from amends.evaluator.replay import Rebuilt
 
+One = TypeVar("One", "Row", "Said")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -76,11 +77,18 @@ def replay(**wanted: Unpack[Wanted]) -> None:
         raise Wrong("--policy looks at every loop: it does not go with --loop")
     with ExitStack() as stack:
         log = None if wanted["file"] else stack.enter_context(the_log())
-        rows = _cut(_rows(log, wanted["file"]), wanted)
         if wanted["policy"]:
-            redecide(rows, overrides(wanted["policy"]))
+            redecide(_cut(_rows(log, wanted["file"]), wanted), overrides(wanted["policy"]))
+        elif log is not None:
+            _rebuild(_cut(_said(log), wanted), log, wanted)
         else:
-            _rebuild(rows, log, wanted)
+            _rebuild(_cut(_rows(log, wanted["file"]), wanted), log, wanted)
+
+
+def _said(log: Log) -> Iterator[Said]:
+    from amends.evaluator.audit import said
+
+    yield from said(log)
 
 
 def _rows(log: Log | None, file: Path | None) -> Iterator[Row]:
@@ -108,7 +116,7 @@ def _rows(log: Log | None, file: Path | None) -> Iterator[Row]:
                 yield row
 
 
-def _cut(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
+def _cut(rows: Iterable[One], wanted: Wanted) -> Iterator[One]:
     last, moment = wanted["to_pos"], wanted["to_time"]
     for row in rows:
         if (last is not None and row.pos > last) or (moment is not None and row.time > moment):
@@ -119,7 +127,7 @@ def _cut(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
 # --- states ----------------------------------------------------------------------------------------------------------
 
 
-def _rebuild(rows: Iterable[Row], log: Log | None, wanted: Wanted) -> None:
+def _rebuild(rows: Iterable[Row | Said], log: Log | None, wanted: Wanted) -> None:
     from amends.evaluator.replay import rebuild
 
     began = time.perf_counter()

@@ -62,6 +62,19 @@ class Row(NamedTuple):
     hash: bytes
 
 
+class Said(NamedTuple):
+    """What folding needs of a row: not who said it and why, and not what proves it."""
+
+    pos: int
+    loop: str
+    version: int
+    key: str
+    type: str
+    schema: int
+    time: int
+    data: bytes
+
+
 def event_id(loop: str, key: str) -> str:
     """A name-based UUID of loop and key."""
     return str(uuid5(_NAMESPACE, f"{loop}\n{key}"))
@@ -120,7 +133,7 @@ def event_of(row: Row) -> Event:
     return Event(pos, loop, version, key, time, source, actor, cause, policy, fact_of(row))
 
 
-def fact_of(row: Row) -> AnyFact:
+def fact_of(row: Row | Said) -> AnyFact:
     """The stored row's fact."""
     read = _TODAY.get((row.type, row.schema))
     return read(row.data) if read else decode(row.type, row.schema, row.data)

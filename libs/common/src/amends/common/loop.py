@@ -393,11 +393,13 @@ def evolve(loop: Loop, event: Event) -> Loop:
 
 def told(own: Loop, fact: AnyFact, mark: Mark) -> Loop:
     """The caller's own loop, changed in place into the one after this fact, which stands there in the log."""
-    turn = mark.version if fact.by else own.turn
-    own = changed(own, version=mark.version, turn=turn, pos=mark.pos, time=mark.time)
-    if type(fact) in SNAPSHOTS:
+    kind, state = type(fact), own.__dict__  # itself, for this is done once an event: `changed` takes twice as long
+    state["pos"], state["version"], state["time"] = mark
+    if kind.by:
+        state["turn"] = mark.version
+    if kind in SNAPSHOTS:
         own = _numbered(own, fact, mark)
-    own = MEANING[type(fact)](own, fact, mark)
+    own = MEANING[kind](own, fact, mark)
     return changed(own, parked=_still_parked(own)) if own.parked else own
 
 
@@ -407,7 +409,7 @@ def told(own: Loop, fact: AnyFact, mark: Mark) -> Loop:
 def snapshot_value(fact: Fact) -> str:
     """What a snapshot says, without when: two equal values are the same snapshot."""
     said = fact.__pydantic_serializer__.to_json(fact, exclude=_UNSAID)
-    return digest(f"{type(fact).__name__}{said.decode()}")
+    return sha256(type(fact).__name__.encode() + said).hexdigest()[:32]
 
 
 _UNSAID = {"type", "updated_at"}
@@ -420,9 +422,10 @@ def snapshot_updated(fact: Fact) -> int | None:
 
 
 def _numbered(loop: Loop, fact: Fact, mark: Mark) -> Loop:
-    before = loop.slots.get(fact.slot)
+    name = fact.slot
+    before = loop.slots.get(name)
     slot = Slot((before.n if before else 0) + 1, mark.pos, snapshot_value(fact), snapshot_updated(fact))
-    return changed(loop, slots={**loop.slots, fact.slot: slot})
+    return changed(loop, slots={**loop.slots, name: slot})
 
 
 def _seen(loop: Loop, fact: PrObserved | PrClosed | AccessChanged, mark: Mark) -> Loop:
@@ -430,7 +433,7 @@ def _seen(loop: Loop, fact: PrObserved | PrClosed | AccessChanged, mark: Mark) -
         return changed(loop, closed="merged" if fact.merged else "closed", hold="")
     if isinstance(fact, AccessChanged):
         return _barred(loop, fact, mark)
-    barred = 0 if micros(fact.updated_at) > loop.barred else loop.barred
+    barred = loop.barred if loop.barred and loop.barred >= micros(fact.updated_at) else 0
     if loop.closed:
         return changed(loop, pull=fact, closed="", finished="", hold="", barred=barred, woken=mark)
     same = loop.pull is not None and loop.pull.head == fact.head
@@ -839,17 +842,21 @@ def _collected(loop: Loop, fact: CommentsFetched, mark: Mark) -> Loop:
     found = {collected.id: collected for collected in fact.items}
     closed = {(one.item, one.version) for one in loop.cycle.closed} if loop.cycle else set()
     items = {}
-    for id_ in (*loop.items, *(id_ for id_ in found if id_ not in loop.items)):
+    for id_ in {**loop.items, **found}:
         known, now = loop.items.get(id_), found.get(id_)
         item = known or _unknown(now.kind if now else "comment", mark)
-        hints = {node: hint for node, hint in item.hints.items() if _unseen(item, node, hint, fact.head, seen)}
+        hints = item.hints
+        if hints:
+            hints = {node: hint for node, hint in hints.items() if _unseen(item, node, hint, fact.head, seen)}
         if now is None:
             # What needs no verdict is not told where there is no room, and a text of our own only while it waits.
             kept = (id_, item.version) in closed and bool(item.text or fact.left_out.overflow)
             items[id_] = replace(item, hints=hints, asked={}, absent=not (hints or kept))
         else:
-            items[id_] = changed(_indexed(loop, item, now), hints=hints, asked={}, absent=False)
-    strangers = {*loop.strangers, *fact.strangers} - {collected.author.id for collected in fact.items}
+            items[id_] = _indexed(loop, item, now, hints)
+    strangers = {*loop.strangers, *fact.strangers}
+    if strangers:
+        strangers -= {collected.author.id for collected in fact.items}
     return changed(loop, items=items, seen=fact.seen, strangers=tuple(sorted(strangers)))
 
 
@@ -860,22 +867,23 @@ def _unseen(item: Item, node: str, hint: Hint, head: str, seen: frozenset[str]) 
     return bool(hint.body) and seen_as(node, hint.body) not in seen
 
 
-def _indexed(loop: Loop, item: Item, now: Collected) -> Item:
+def _indexed(loop: Loop, item: Item, now: Collected, hints: dict[str, Hint]) -> Item:
     """The item as it was just collected. Who said `fix` asked for all that is open now, until it has its verdict."""
-    verdicts, reopened = item.verdicts, item.reopened
-    if item.waived and verdicts.get(now.version) in UNDECIDED:
-        verdicts = {**verdicts, now.version: Judgement.DEFERRED}
-    hints = (*item.asked.values(), *item.hints.values())
-    if item.resolved and now.version != item.version and any(hint.updated > item.closed_at for hint in hints):
-        reopened = now.version  # words that count, said after somebody had resolved it
-    resolved = now.resolved and now.version != reopened
+    version, verdicts, reopened = now.version, item.verdicts, item.reopened
+    if item.waived and verdicts.get(version) in UNDECIDED:
+        verdicts = {**verdicts, version: Judgement.DEFERRED}
+    if item.resolved and version != item.version:
+        said = (*item.asked.values(), *item.hints.values())
+        if any(hint.updated > item.closed_at for hint in said):
+            reopened = version  # words that count, said after somebody had resolved it
+    resolved = now.resolved and version != reopened
     everything = loop.cycle is not None and loop.cycle.scope == "all"
     return replace(
-        item, kind=now.kind, author=now.author, review=now.review, version=now.version, verdicts=verdicts,
-        resolved=resolved, reopened=reopened, ours=now.ours, path=now.path,
-        line=now.line, severity=now.severity or item.severity,
+        item, kind=now.kind, author=now.author, review=now.review, version=version, verdicts=verdicts,
+        hints=hints, asked=_BLANK.asked, absent=False, resolved=resolved, reopened=reopened, ours=now.ours,
+        path=now.path, line=now.line, severity=now.severity or item.severity,
         first_cycle=item.first_cycle if item.version or item.verdicts else loop.n,
-        named=item.named or (everything and not resolved and verdicts.get(now.version) in UNJUDGED),
+        named=item.named or (everything and not resolved and verdicts.get(version) in UNJUDGED),
     )  # fmt: skip
 
 
@@ -945,18 +953,21 @@ HOLDS = frozenset({Failure.DRAFT, Failure.FORK, Failure.BRANCH_GONE, Failure.ACC
 
 
 def _judged(item: Item, verdict: Verdict, mark: Mark) -> Item:
-    verdicts = {**item.verdicts, verdict.version: verdict.judgement}
-    fixed = item.fixed + (verdict.judgement is Judgement.FIXED)
-    named = item.named and verdict.judgement is Judgement.SUPERSEDED
-    item = replace(item, verdicts=verdicts, named=named, fixed=fixed, severity=verdict.severity or item.severity)
-    match verdict.judgement:
+    judgement, severity = verdict.judgement, verdict.severity or item.severity
+    verdicts = {**item.verdicts, verdict.version: judgement}
+    match judgement:
         case Judgement.NEEDS_HUMAN:
-            text = verdict.reason[:LONGEST_QUESTION]
-            return changed(item, question=text, asked_at=mark.version, beside=verdict.beside, questioned="")
+            return replace(
+                item, verdicts=verdicts, severity=severity, named=False, question=verdict.reason[:LONGEST_QUESTION],
+                asked_at=mark.version, beside=verdict.beside, questioned="",
+            )  # fmt: skip
         case Judgement.SUPERSEDED:
-            return item
+            return replace(item, verdicts=verdicts, severity=severity)
         case _:
-            return changed(item, question="", beside=())
+            fixed = item.fixed + (judgement is Judgement.FIXED)
+            return replace(
+                item, verdicts=verdicts, severity=severity, named=False, fixed=fixed, question="", beside=()
+            )  # fmt: skip
 
 
 LONGEST_QUESTION = 4_000
@@ -1027,7 +1038,8 @@ def _begun(loop: Loop, _fact: NotifyStarted, _mark: Mark) -> Loop:
 
 
 def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
-    recent = [time for time in loop.told if time > mark.time - HOUR]
+    hour_ago = mark.time - HOUR
+    recent = [time for time in loop.told if time > hour_ago]
     ask = loop.asks.get(fact.of)
     answered = fact.last and ask is not None and ask.fact.service == "notifier"
     return changed(loop, told=(*recent, mark.time), asks=_without(loop.asks, fact.of) if answered else loop.asks)
@@ -1036,6 +1048,8 @@ def _told(loop: Loop, fact: Notified | NotifyFailed, mark: Mark) -> Loop:
 def _looked_after(loop: Loop, fact: ResolveFinished, _mark: Mark) -> Loop:
     """Only what was asked for can be resolved by it."""
     asked, asks = _answered(loop, ResolveRequested, fact.n)
+    if not fact.roots:
+        return changed(loop, asks=asks)
     named = {verdict.item for request in asked for verdict in request.verdicts}
     items = dict(loop.items)
     for id_ in named.intersection(f"thread/{root}" for root in fact.roots):
@@ -1181,7 +1195,9 @@ def _with_item(loop: Loop, id_: str, item: Item) -> Loop:
 
 
 def _without(entries: dict[Key, Value], key: Key) -> dict[Key, Value]:
-    return {name: value for name, value in entries.items() if name != key}
+    left = entries.copy()
+    left.pop(key, None)
+    return left
 
 
 # What each fact does to the loop that is its own.

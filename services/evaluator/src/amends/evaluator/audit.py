@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from amends.common.envelope import Row, UnknownFactError, event_of
+from amends.common.envelope import Row, Said, UnknownFactError, event_of
 from amends.common.log import BlobDamaged, Log
 from amends.evaluator.batch import blobs_of
 from amends.evaluator.decider import decide
@@ -78,6 +78,14 @@ def events(log: Log, after: int = 0, upto: int | None = None) -> Iterator[Row]:
         yield from page
 
 
+def said(log: Log) -> Iterator[Said]:
+    """What a rebuild needs of all of them."""
+    after = 0
+    while page := log.said(after, PAGE):
+        yield from page
+        after = page[-1].pos
+
+
 def _unguarded(log: Log) -> Iterator[Violation]:
     for trigger in log.unguarded():
         remedy = "rows could have been changed unnoticed: compare with a backup, then make the trigger again"
@@ -121,7 +129,7 @@ def drifted(log: Log, rebuilt: Rebuilt) -> list[Difference]:
         moved: set[str] = set()
         for page in pages(log, rebuilt.pos):
             moved |= {row.loop for row in page}
-            rebuilt.further(filter(legible, page))
+            rebuilt.further(row for row in page if legible(row))
         found += [suspect for suspect in suspects if suspect.loop not in moved]
         among = {suspect.loop for suspect in suspects} & moved
         if not among:

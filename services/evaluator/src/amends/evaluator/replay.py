@@ -17,7 +17,7 @@ from itertools import takewhile
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from amends.common.envelope import FACTS, Row, fact_of
+from amends.common.envelope import FACTS, Row, Said, fact_of
 from amends.common.frozen import changed, replace
 from amends.common.identity import INSTALLATION, policy_loop
 from amends.common.loop import Loop, Mark, Spent, told
@@ -30,7 +30,7 @@ from amends.evaluator.projections import Projection, claimed, project
 AT_HAND = 2_000  # loops that are kept unpacked, 40 kB each; a packed one takes 5
 
 
-def rebuild(rows: Iterable[Row], upto_pos: int | None = None, upto_time: int | None = None) -> Rebuilt:
+def rebuild(rows: Iterable[Row | Said], upto_pos: int | None = None, upto_time: int | None = None) -> Rebuilt:
     """Everything there is to know of the log's loops, up to a position or a time (microseconds) if one is given."""
     if upto_pos is not None:
         rows = takewhile(lambda row: row.pos <= upto_pos, rows)
@@ -74,7 +74,7 @@ class Rebuilt:
     _claims: dict[str, dict[str, Spent]] = field(default_factory=dict)
     _settings: dict[str, list[tuple[int, Loop]]] = field(default_factory=dict)
 
-    def further(self, rows: Iterable[Row]) -> Rebuilt:
+    def further(self, rows: Iterable[Row | Said]) -> Rebuilt:
         """Fold what comes next; the same object, for a log that grows meanwhile."""
         with _uncollected():
             for row in rows:
@@ -125,8 +125,8 @@ class Rebuilt:
 
     # --- how -------------------------------------------------------------------------------------------------------
 
-    def _fold(self, row: Row) -> None:
-        name = row.loop
+    def _fold(self, row: Row | Said) -> None:
+        name, pos = row.loop, row.pos
         loop = self._loops.get(name)
         if loop is None:
             loop = self._loops[name] = self._unpacked(name)
@@ -137,17 +137,17 @@ class Rebuilt:
         self._before = loop.__dict__.copy()
         if name not in self.unfolded:
             self._tell(loop, row)
-        self.pos, self.time = row.pos, row.time
+        self.pos, self.time = pos, row.time
         self.events += 1
         self.versions[name] = row.version
-        self._ends[name] = row.pos
+        self._ends[name] = pos
         if loop.kind != "change":
-            self._settings.setdefault(name, []).append((row.pos, self.loop(name)))
+            self._settings.setdefault(name, []).append((pos, self.loop(name)))
 
-    def _tell(self, loop: Loop, row: Row) -> None:
+    def _tell(self, loop: Loop, row: Row | Said) -> None:
         known = loop.claims
         try:
-            told(loop, fact_of(row), Mark(row.pos, row.version, row.time))
+            told(loop, fact_of(row), _made(Mark, (row.pos, row.version, row.time)))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other loops can be rebuilt
             changed(loop, **self._before)
             self.unfolded[row.loop] = Unfolded(row.pos, row.loop, type(error).__name__)
@@ -179,14 +179,17 @@ class Rebuilt:
         return changes[earlier - 1][1] if earlier else Loop(name)
 
 
-def _code(row: Row) -> str:
+_made = tuple.__new__  # as `Mark(...)`, which is Python
+
+
+def _code(row: Row | Said) -> str:
     try:
         return str(json.loads(row.data)["code"])
     except (ValueError, KeyError, TypeError):
         return "unknown"
 
 
-def shows_unstuck(row: Row) -> bool:
+def shows_unstuck(row: Row | Said) -> bool:
     """Whether a stuck loop is not stuck any more: something was decided in it, or a newer program tried again."""
     return row.type in _DECIDED or row.key.startswith("timer/unstick/")
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
     select,
 )
 
-from amends.common.envelope import Row
+from amends.common.envelope import Row, Said
 from amends.common.log.tables import blobs, events, head
 from amends.common.rows import Head
 
@@ -34,6 +34,7 @@ STRETCH = (
     .order_by(events.c.pos)
     .limit(bindparam("limit"))
 )
+SAID = STRETCH.with_only_columns(*(events.c[name] for name in Said._fields))
 HISTORY = (
     EVENTS.where(
         events.c.loop == bindparam("loop"), events.c.version > bindparam("after"), events.c.version <= bindparam("upto")
@@ -43,6 +44,7 @@ AT = EVENTS.where(events.c.pos == bindparam("pos"))
 KEYED = EVENTS.where(events.c.loop == bindparam("loop"), events.c.key == bindparam("key"))
 BLOBS = select(blobs.c.sha).where(blobs.c.sha.in_(bindparam("shas", expanding=True)))
 Asked = TypeVar("Asked")
+Read = TypeVar("Read", Row, Said)
 _PORTION = 400
 
 
@@ -56,7 +58,7 @@ def known_blobs(connection: Connection, shas: Sequence[str]) -> set[str]:
     return {sha for some in portions(shas) for sha in connection.execute(BLOBS, {"shas": some}).scalars()}
 
 
-def rows_of(result: CursorResult[*tuple[Any, ...]]) -> list[Row]:
+def rows_of(result: CursorResult[*tuple[Any, ...]], kind: type[Read]) -> list[Read]:
     """The events of a result, from the driver itself: there may be very many."""
     with result:
-        return list(map(tuple.__new__, repeat(Row), result.cursor.fetchall()))  # as `Row._make`, which is Python
+        return list(map(tuple.__new__, repeat(kind), result.cursor.fetchall()))  # as `_make`, which is Python

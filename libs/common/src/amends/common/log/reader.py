@@ -13,11 +13,24 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, func, select, text
 from sqlalchemy.exc import DBAPIError
 
-from amends.common.envelope import Row, UnknownFactError
+from amends.common.envelope import Row, Said, UnknownFactError
 from amends.common.identity import LOOP
 from amends.common.log.engine import LogUnreachable, database, named, reading, sqlite_file, wrong
 from amends.common.log.guards import unguarded
-from amends.common.log.queries import AT, CLOCK, END, HEAD, HISTORY, KEYED, MANY, STRETCH, known_blobs, rows_of
+from amends.common.log.queries import (
+    AT,
+    CLOCK,
+    END,
+    HEAD,
+    HISTORY,
+    KEYED,
+    MANY,
+    SAID,
+    STRETCH,
+    Read,
+    known_blobs,
+    rows_of,
+)
 from amends.common.log.tables import BLOCKED, STUCK, blob_chunks, blobs, claims, loops, outstanding, parked, timers
 from amends.common.rows import ClaimRow, Head, LoopRow, OutstandingRow, ParkedRow, TimerRow
 from amends.common.state import caught_up, dump, load
@@ -73,19 +86,23 @@ class Log:
 
     def rows(self, after: int, limit: int = 500, upto: int | None = None) -> list[Row]:
         """The events behind position `after`, in order: at most `limit` of them and none behind `upto`."""
-        return self._events(STRETCH, after=after, limit=limit, upto=END if upto is None else upto)
+        return self._events(STRETCH, Row, after=after, limit=limit, upto=END if upto is None else upto)
+
+    def said(self, after: int, limit: int = 500, upto: int | None = None) -> list[Said]:
+        """The same, but only what folding needs of them, which takes two thirds of the time."""
+        return self._events(SAID, Said, after=after, limit=limit, upto=END if upto is None else upto)
 
     def row(self, pos: int) -> Row | None:
         """The event at this position."""
-        return next(iter(self._events(AT, pos=pos)), None)
+        return next(iter(self._events(AT, Row, pos=pos)), None)
 
     def find(self, loop: str, key: str) -> Row | None:
         """The event of this key."""
-        return next(iter(self._events(KEYED, loop=loop, key=key)), None)
+        return next(iter(self._events(KEYED, Row, loop=loop, key=key)), None)
 
     def history(self, loop: str, upto_version: int | None = None, after: int = 0) -> list[Row]:
         """All events of a loop in order, behind one version and up to another."""
-        return self._events(HISTORY, loop=loop, after=after, upto=MANY if upto_version is None else upto_version)
+        return self._events(HISTORY, Row, loop=loop, after=after, upto=MANY if upto_version is None else upto_version)
 
     # --- projections -----------------------------------------------------------------------------------------------
 
@@ -217,9 +234,9 @@ class Log:
         except DBAPIError as error:
             raise LogUnreachable(wrong(self._url, error)) from error
 
-    def _events(self, query: Select[*tuple[Any, ...]], **values: object) -> list[Row]:
+    def _events(self, query: Select[*tuple[Any, ...]], kind: type[Read], **values: object) -> list[Read]:
         with self._reading() as connection:
-            return rows_of(connection.execute(query, values))
+            return rows_of(connection.execute(query, values), kind)
 
     def _names(self, query: Select[str]) -> list[str]:
         with self._reading() as connection:
