@@ -17,7 +17,7 @@ import pytest
 from psycopg import errors
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 
-from amends.common.envelope import GENESIS, Said
+from amends.common.envelope import GENESIS, Gist
 from amends.common.log import ClaimRow, Log, LogUnreachable, OutstandingRow, Stored, TimerRow
 from amends.common.log.tables import CHUNK
 from amends.evaluator.writer import BlobMismatch, Duplicate, OutOfOrder, Writer, is_connection_error
@@ -47,10 +47,10 @@ def test_what_is_appended_can_be_read_back_to_the_byte(writer: Writer, log: Log)
     assert log.head()[:3] == (2, rows[-1].hash, rows[-1].time)
 
 
-def test_what_was_said_can_be_read_without_who_said_it(writer: Writer, log: Log) -> None:
+def test_the_gist_of_what_was_appended_can_be_read_alone(writer: Writer, log: Log) -> None:
     rows = record(writer, "a", "b", "c")
-    said = [Said(*(getattr(row, name) for name in Said._fields)) for row in rows]
-    assert (log.said(0), log.said(0, 1), log.said(1, upto=2)) == (said, said[:1], said[1:2])
+    gists = [Gist(*(getattr(row, name) for name in Gist._fields)) for row in rows]
+    assert (log.gists(0), log.gists(0, 1), log.gists(1, upto=2)) == (gists, gists[:1], gists[1:2])
 
 
 def test_batches_follow_each_other_without_a_gap(writer: Writer, log: Log) -> None:

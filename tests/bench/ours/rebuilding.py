@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from amends.common.answers import Recorded
-from amends.common.envelope import Said
+from amends.common.envelope import Gist
 from amends.common.log import Log
 from amends.evaluator.recorder import Recorder
 from amends.evaluator.replay import Rebuilt
@@ -52,10 +52,10 @@ def prepare(url: str, size: int, out: Path) -> None:
     out.write_text("\n".join(map(_exported, pages(Log(url)))), encoding="utf-8")
 
 
-def pages(log: Log) -> Iterator[Said]:
+def pages(log: Log) -> Iterator[Gist]:
     """The whole log, as `amends replay` reads it."""
     after = 0
-    while rows := log.said(after, PAGE):
+    while rows := log.gists(after, PAGE):
         yield from rows
         after = rows[-1].pos
 
@@ -80,7 +80,7 @@ async def _worked_off(recorder: Recorder, numbers: Iterator[int]) -> None:
             pos = answer.pos if said.decides else pos
 
 
-def _exported(row: Said) -> str:
+def _exported(row: Gist) -> str:
     return json.dumps({"loop": row.loop, "type": row.type, "fact": json.loads(row.data)})
 
 

@@ -30,11 +30,11 @@ from amends.cli.place import Negative, Wrong, found, placed, the_log
 from amends.cli.redecide import overrides, redecide
 
 if TYPE_CHECKING:
-    from amends.common.envelope import Row, Said
+    from amends.common.envelope import Gist, Row
     from amends.common.log import Log
     from amends.evaluator.replay import Rebuilt
 
-One = TypeVar("One", "Row", "Said")
+One = TypeVar("One", "Row", "Gist")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -80,15 +80,15 @@ def replay(**wanted: Unpack[Wanted]) -> None:
         if wanted["policy"]:
             redecide(_cut(_rows(log, wanted["file"]), wanted), overrides(wanted["policy"]))
         elif log is not None:
-            _rebuild(_cut(_said(log), wanted), log, wanted)
+            _rebuild(_cut(_gists(log), wanted), log, wanted)
         else:
             _rebuild(_cut(_rows(log, wanted["file"]), wanted), log, wanted)
 
 
-def _said(log: Log) -> Iterator[Said]:
-    from amends.evaluator.audit import said
+def _gists(log: Log) -> Iterator[Gist]:
+    from amends.evaluator.audit import gists
 
-    yield from said(log)
+    yield from gists(log)
 
 
 def _rows(log: Log | None, file: Path | None) -> Iterator[Row]:
@@ -127,7 +127,7 @@ def _cut(rows: Iterable[One], wanted: Wanted) -> Iterator[One]:
 # --- states ----------------------------------------------------------------------------------------------------------
 
 
-def _rebuild(rows: Iterable[Row | Said], log: Log | None, wanted: Wanted) -> None:
+def _rebuild(rows: Iterable[Row | Gist], log: Log | None, wanted: Wanted) -> None:
     from amends.evaluator.replay import rebuild
 
     began = time.perf_counter()

@@ -62,7 +62,7 @@ class Row(NamedTuple):
     hash: bytes
 
 
-class Said(NamedTuple):
+class Gist(NamedTuple):
     """What folding needs of a row: not who said it and why, and not what proves it."""
 
     pos: int
@@ -133,7 +133,7 @@ def event_of(row: Row) -> Event:
     return Event(pos, loop, version, key, time, source, actor, cause, policy, fact_of(row))
 
 
-def fact_of(row: Row | Said) -> AnyFact:
+def fact_of(row: Row | Gist) -> AnyFact:
     """The stored row's fact."""
     read = _TODAY.get((row.type, row.schema))
     return read(row.data) if read else decode(row.type, row.schema, row.data)

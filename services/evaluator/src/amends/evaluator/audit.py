@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from amends.common.envelope import Row, Said, UnknownFactError, event_of
+from amends.common.envelope import Gist, Row, UnknownFactError, event_of
 from amends.common.log import BlobDamaged, Log
 from amends.evaluator.batch import blobs_of
 from amends.evaluator.decider import decide
@@ -78,10 +78,10 @@ def events(log: Log, after: int = 0, upto: int | None = None) -> Iterator[Row]:
         yield from page
 
 
-def said(log: Log) -> Iterator[Said]:
+def gists(log: Log) -> Iterator[Gist]:
     """What a rebuild needs of all of them."""
     after = 0
-    while page := log.said(after, PAGE):
+    while page := log.gists(after, PAGE):
         yield from page
         after = page[-1].pos
 

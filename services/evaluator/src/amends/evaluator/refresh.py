@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from amends.common.envelope import VOCABULARY
 from amends.common.log import Log
-from amends.evaluator.audit import said
+from amends.evaluator.audit import gists
 from amends.evaluator.code import CODE
 from amends.evaluator.replay import Rebuilt
 from amends.evaluator.writer import Tx, Writer
@@ -17,7 +17,7 @@ def refresh(log: Log, writer: Writer) -> int:
     head = log.head()
     if not head.pos or head.code == CODE or head.vocabulary > VOCABULARY:
         return 0
-    rebuilt = Rebuilt().further(said(log))
+    rebuilt = Rebuilt().further(gists(log))
     with writer.transaction() as tx:
         rebuilt.further(log.rows(head.pos, limit=tx.head.pos - head.pos) if tx.head.pos > head.pos else [])
         names = list(rebuilt.versions)

@@ -17,7 +17,7 @@ from itertools import takewhile
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from amends.common.envelope import FACTS, Row, Said, fact_of
+from amends.common.envelope import FACTS, Gist, Row, fact_of
 from amends.common.frozen import changed, replace
 from amends.common.identity import INSTALLATION, policy_loop
 from amends.common.loop import Loop, Mark, Spent, told
@@ -30,7 +30,7 @@ from amends.evaluator.projections import Projection, claimed, project
 AT_HAND = 2_000  # loops that are kept unpacked, 40 kB each; a packed one takes 5
 
 
-def rebuild(rows: Iterable[Row | Said], upto_pos: int | None = None, upto_time: int | None = None) -> Rebuilt:
+def rebuild(rows: Iterable[Row | Gist], upto_pos: int | None = None, upto_time: int | None = None) -> Rebuilt:
     """Everything there is to know of the log's loops, up to a position or a time (microseconds) if one is given."""
     if upto_pos is not None:
         rows = takewhile(lambda row: row.pos <= upto_pos, rows)
@@ -74,7 +74,7 @@ class Rebuilt:
     _claims: dict[str, dict[str, Spent]] = field(default_factory=dict)
     _settings: dict[str, list[tuple[int, Loop]]] = field(default_factory=dict)
 
-    def further(self, rows: Iterable[Row | Said]) -> Rebuilt:
+    def further(self, rows: Iterable[Row | Gist]) -> Rebuilt:
         """Fold what comes next; the same object, for a log that grows meanwhile."""
         with _uncollected():
             for row in rows:
@@ -125,7 +125,7 @@ class Rebuilt:
 
     # --- how -------------------------------------------------------------------------------------------------------
 
-    def _fold(self, row: Row | Said) -> None:
+    def _fold(self, row: Row | Gist) -> None:
         name, pos = row.loop, row.pos
         loop = self._loops.get(name)
         if loop is None:
@@ -144,7 +144,7 @@ class Rebuilt:
         if loop.kind != "change":
             self._settings.setdefault(name, []).append((pos, self.loop(name)))
 
-    def _tell(self, loop: Loop, row: Row | Said) -> None:
+    def _tell(self, loop: Loop, row: Row | Gist) -> None:
         known = loop.claims
         try:
             told(loop, fact_of(row), _made(Mark, (row.pos, row.version, row.time)))
@@ -182,14 +182,14 @@ class Rebuilt:
 _made = tuple.__new__  # as `Mark(...)`, which is Python
 
 
-def _code(row: Row | Said) -> str:
+def _code(row: Row | Gist) -> str:
     try:
         return str(json.loads(row.data)["code"])
     except (ValueError, KeyError, TypeError):
         return "unknown"
 
 
-def shows_unstuck(row: Row | Said) -> bool:
+def shows_unstuck(row: Row | Gist) -> bool:
     """Whether a stuck loop is not stuck any more: something was decided in it, or a newer program tried again."""
     return row.type in _DECIDED or row.key.startswith("timer/unstick/")
 

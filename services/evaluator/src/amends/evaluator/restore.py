@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from amends.common.envelope import VOCABULARY, Row, event_of
 from amends.common.log import Head, Log
-from amends.evaluator.audit import said
+from amends.evaluator.audit import gists
 from amends.evaluator.batch import blobs_of
 from amends.evaluator.code import CODE
 from amends.evaluator.refresh import store
@@ -30,7 +30,7 @@ async def import_tail(log: Log, writer: Writer, mirror: Mirror) -> Imported:
     rows = await tail(mirror, head)
     if not rows:
         return Imported(0, head.pos, frozenset())
-    rebuilt = Rebuilt().further(said(log)).further(rows)
+    rebuilt = Rebuilt().further(gists(log)).further(rows)
     unknown = [each for each in rebuilt.unfolded.values() if each.pos > head.pos and each.error == "UnknownFactError"]
     if unknown:
         raise NoTailError(f"the mirror's event at position {unknown[0].pos} is newer than this program: upgrade amends")

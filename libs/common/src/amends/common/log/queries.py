@@ -18,7 +18,7 @@ from sqlalchemy import (
     select,
 )
 
-from amends.common.envelope import Row, Said
+from amends.common.envelope import Gist, Row
 from amends.common.log.tables import blobs, events, head
 from amends.common.rows import Head
 
@@ -34,7 +34,7 @@ STRETCH = (
     .order_by(events.c.pos)
     .limit(bindparam("limit"))
 )
-SAID = STRETCH.with_only_columns(*(events.c[name] for name in Said._fields))
+GISTS = STRETCH.with_only_columns(*(events.c[name] for name in Gist._fields))
 HISTORY = (
     EVENTS.where(
         events.c.loop == bindparam("loop"), events.c.version > bindparam("after"), events.c.version <= bindparam("upto")
@@ -44,7 +44,7 @@ AT = EVENTS.where(events.c.pos == bindparam("pos"))
 KEYED = EVENTS.where(events.c.loop == bindparam("loop"), events.c.key == bindparam("key"))
 BLOBS = select(blobs.c.sha).where(blobs.c.sha.in_(bindparam("shas", expanding=True)))
 Asked = TypeVar("Asked")
-Read = TypeVar("Read", Row, Said)
+Read = TypeVar("Read", Row, Gist)
 _PORTION = 400
 
 
