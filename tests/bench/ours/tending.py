@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from amends.evaluator.app import CHECKPOINT_SECONDS
-from amends.evaluator.writer import Writer
+from amends.evaluator.writer import CHECKPOINT_SECONDS, Writer
 
 
 @asynccontextmanager

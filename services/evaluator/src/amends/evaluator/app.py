@@ -37,11 +37,10 @@ from amends.evaluator.migrate import migrate
 from amends.evaluator.recorder import LocalRecorder, Recorder
 from amends.evaluator.refresh import refresh
 from amends.evaluator.relay import Relay
-from amends.evaluator.writer import Writer
+from amends.evaluator.writer import CHECKPOINT_SECONDS, Writer
 
 log = logging.getLogger(__name__)
 SETTINGS = "settings"
-CHECKPOINT_SECONDS = 0.5
 GAUGES_SECONDS = 2.0
 TIDY_SECONDS = 3_600.0
 

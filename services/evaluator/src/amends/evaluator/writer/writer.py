@@ -29,6 +29,7 @@ from amends.evaluator.writer.transaction import Tx
 
 # What is kept of one service's refused reports: a flood of them must not fill the disk.
 PARKED_ROWS, PARKED_BYTES = 1_000, 32 * 1024 * 1024
+CHECKPOINT_SECONDS = 0.5  # between two of them, which keeps them out of commits
 ABANDONED_AFTER = 86_400 * 1_000_000  # microseconds without a part
 
 
