@@ -99,7 +99,8 @@ class Child:
     async def _started(self) -> asyncio.subprocess.Process:
         """The process; where it has no key, with a line to us as its standard input, which it closes by ending."""
         command = bound(sys.executable, "-m", "amends.fixer")
-        start = partial(asyncio.create_subprocess_exec, *command, env=self.environment)
+        # In a session of its own, for a terminal's Ctrl-C is for us: we end it while it can still say what it has done.
+        start = partial(asyncio.create_subprocess_exec, *command, env=self.environment, start_new_session=True)
         if self.client is None:
             return await start(stdin=asyncio.subprocess.DEVNULL)
         ours, its = socket.socketpair()

@@ -120,6 +120,7 @@ class EmbeddedServer:
                 stderr=output,
                 env={"GOMEMLIMIT": _MEMORY},
                 pass_fds=(self._lock,),
+                start_new_session=True,  # a terminal's Ctrl-C is for us: it ends when nobody needs it any more
             )
         self._port = await self._ready(self._process)
         return self._process
