@@ -207,6 +207,34 @@ def test_the_cycle_is_cancelled_and_nothing_starts_until_the_pull_request_is_see
     story.so_far().when(observed(9, title="Seen again")).after(30).then("fix.requested 2/1")
 
 
+def in_vain(reason: str) -> Telling:
+    """Three cycles found the door closed, and each time the pull request was seen again as if nothing were wrong."""
+    story = collecting().when(not_fetched(reason)).so_far()
+    for n in (2, 3):
+        story = story.when(observed(10 * n)).after(30).then(f"fix.requested {n}/1")
+        story = story.when(not_fetched(reason, n=n)).then(f"cycle.finished {n} cancelled {reason}")
+    return story
+
+
+@pytest.mark.parametrize("reason", ["access_lost", "branch_gone"])
+def test_a_door_that_is_closed_three_times_in_a_row_is_shown_to_a_human(reason: str) -> None:
+    story = in_vain(reason).when(observed(40)).after(30).then(f"escalated {reason}")
+    assert (story.loop.used, story.status) == (0, "needs_human")
+    story.when(observed(50)).after(300).then()
+
+
+@pytest.mark.parametrize("reason", ["access_lost", "branch_gone"])
+def test_whoever_opens_it_says_so_and_it_is_tried_again(reason: str) -> None:
+    story = in_vain(reason).when(observed(40)).after(30).so_far()
+    story.when(*believed(command("retry"))).after(30).then("command.accepted retry", "fix.requested 4/1")
+
+
+def test_a_cycle_that_ends_otherwise_in_between_is_no_row() -> None:
+    story = collecting().when(not_fetched("access_lost")).so_far()
+    story = story.when(observed(20)).after(30).when(fetched(n=2)).so_far()
+    assert (story.loop.n, story.loop.vain) == (2, 0)
+
+
 def test_a_pull_request_that_is_really_closed_finishes_the_loop() -> None:
     fixing().when(failed("closed")).so_far().when(closed()).then("loop.finished closed")
 

@@ -317,7 +317,8 @@ class Spent:
 class Loop:
     """One change on its way to being accepted (or, for two kinds, where settings live).
 
-    `turn` is the version of the last fact that was reported: what follows it was decided on it.
+    `turn` is the version of the last fact that was reported: what follows it was decided on it. `vain` counts the
+    cycles in a row that found a door closed, since a human or the forge last opened it.
     """
 
     id: str
@@ -343,6 +344,7 @@ class Loop:
     k: int = 0
     used: int = 0
     granted: int = 0
+    vain: int = 0
     cycle: Cycle | None = None
     workspace: str = ""
     ask: str = ""
@@ -447,7 +449,7 @@ def _opened(loop: Loop, fact: LoopOpened, _mark: Mark) -> Loop:
 def _barred(loop: Loop, fact: AccessChanged, mark: Mark) -> Loop:
     """Access is lost until it is granted, or the pull request is seen in a state of a later date."""
     if fact.access == "granted":
-        return changed(loop, hold="", barred=0)
+        return changed(loop, hold="", barred=0, vain=0)
     since = snapshot_updated(fact) or mark.time
     seen = loop.pull is not None and micros(loop.pull.updated_at) > since
     return loop if seen else changed(loop, barred=since)
@@ -702,7 +704,7 @@ def is_past(loop: Loop, item: Item) -> bool:
 
 def _released(loop: Loop, mark: Mark) -> Loop:
     phase = Phase.RESTING if loop.phase is Phase.STOPPED else loop.phase
-    return changed(loop, phase=phase, human="", finished="", hold="", barred=0, woken=mark)
+    return changed(loop, phase=phase, human="", finished="", hold="", barred=0, vain=0, woken=mark)
 
 
 def _retried(loop: Loop, mark: Mark) -> Loop:
@@ -922,6 +924,7 @@ def _judged_all(loop: Loop, fact: CycleFinished, mark: Mark) -> Loop:
         history=remembered(loop, fact), woken=mark, pushed=fact.sha if pushed else loop.pushed,
         wrote=wrote if pushed else loop.wrote, lines=lines if pushed else loop.lines,
         awaiting=loop.awaiting or fact.outcome in {"pushed", "answered"}, watch=watch,
+        vain=loop.vain + 1 if fact.outcome == "cancelled" and fact.reason in SHUT else 0,
         hold=fact.reason if _unseen_since(loop, fact) else loop.hold,
         ending="" if loop.ending == "skip" else loop.ending,
     )  # fmt: skip
@@ -950,6 +953,8 @@ def _unseen_since(loop: Loop, finished: CycleFinished) -> bool:
 
 # Why nothing can start until the pull request is seen in another state.
 HOLDS = frozenset({Failure.DRAFT, Failure.FORK, Failure.BRANCH_GONE, Failure.ACCESS_LOST, Failure.CLOSED})
+# Of these, what its state does not show: it is seen again after each word of ours, and then as if nothing were wrong.
+SHUT = frozenset({Failure.BRANCH_GONE, Failure.ACCESS_LOST})
 
 
 def _judged(item: Item, verdict: Verdict, mark: Mark) -> Item:

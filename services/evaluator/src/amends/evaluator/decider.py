@@ -91,6 +91,7 @@ MAX_NAMES = 32 * 1024
 LONGEST_WORD = 100  # of what somebody took for a command
 FEW = 3  # findings on lines of the loop's own, below which nothing can be said about chasing them
 MOST_ANSWERS = 20
+MOST_VAIN = 3  # cycles in a row that may find the same door closed, although the pull request looks well
 MOST_AT_ONCE = 8  # decisions of one turn after which no further command is looked at
 
 
@@ -506,6 +507,8 @@ def _started(loop: Loop, policy: Policy) -> Decisions:
         ]
     if spent := _overspent(loop, policy):
         return [_escalation(loop, policy, of, Failure.LIMITS, spent)]
+    if loop.vain >= MOST_VAIN:
+        return [_escalation(loop, policy, of, loop.history[-1].reason, f"{loop.vain} cycles in a row ended like this")]
     raised_again = [id_ for id_, item in counting(loop, policy).items() if item.fixed >= policy.max_reraises]
     if raised_again and not loop.ask:
         detail = f"raised again after {policy.max_reraises} fixes: {min(raised_again, key=_place)}"
